@@ -22,21 +22,25 @@ static const struct {
     const char *word, *tool, *about;
 } commands[] = {
     { "record", "ts-record", "run a program and record it" },
-    { "profile", "ts-record", "the same; --perfetto also exports it" },
-    { "devices", "ts-devices", "devices, and what can be recorded of them" },
-    { "info", "ts-info", "what is in a trace" },
-    { "view", "ts-view", "the timeline in the terminal" },
-    { "studio", "ts-studio", "the timeline in a browser" },
-    { "analyze", "ts-analyze", "why is it slow: answers with evidence" },
-    { "diff", "ts-diff", "what changed between two traces" },
-    { "query", "ts-query", "SQL over traces" },
-    { "export", "ts-export", "to Perfetto, Chrome and Graphviz" },
-    { "import", "ts-import", "from traces of other tools" },
-    { "replay", "ts-replay", "replay, what-if, execution, races" },
-    { "merge", "ts-merge", "ranks and processes in one trace" },
-    { "cut", "ts-cut", "a part of a trace" },
-    { "symbolize", "ts-symbolize", "names of functions in call stacks" },
-    { "benchmark", "ts-benchmark", "what recording costs here" },
+    { "profile", "ts-record",
+      "the same as record; --perfetto also exports the trace" },
+    { "devices", "ts-devices", "show devices and what can be recorded" },
+    { "info", "ts-info", "show the contents of a trace" },
+    { "view", "ts-view", "show a timeline in the terminal" },
+    { "studio", "ts-studio", "show a timeline in a browser" },
+    { "analyze", "ts-analyze", "find out why a program is slow" },
+    { "diff", "ts-diff", "compare two traces" },
+    { "query", "ts-query", "run SQL queries on traces" },
+    { "export", "ts-export",
+      "convert a trace for Perfetto, Chrome or Graphviz" },
+    { "import", "ts-import", "convert traces of other tools" },
+    { "replay", "ts-replay", "replay a trace: what-if, execution, races" },
+    { "merge", "ts-merge", "merge traces of ranks and processes" },
+    { "cut", "ts-cut", "write a part of a trace" },
+    { "symbolize", "ts-symbolize", "add function names to call stacks" },
+    { "benchmark", "ts-benchmark",
+      "measure the cost of recording on this "
+      "machine" },
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -48,19 +52,19 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "tracesmith",
     .usage = "COMMAND [ARGUMENT...]",
-    .about = "Runs the tool ts-COMMAND; COMMAND --help tells its options.",
+    .about = "Runs the tool ts-COMMAND; COMMAND --help lists its options.",
     .options = options,
 };
 
 static void help(void)
 {
     cli_fold();
-    printf("Usage: tracesmith [--no-color] COMMAND [ARGUMENT...]\n"
-           "Runs the tool ts-COMMAND. COMMAND --help tells its options.\n\n");
+    printf("Usage: tracesmith [--no-color] COMMAND [ARGUMENT...]\nRuns the "
+           "tool ts-COMMAND. COMMAND --help lists its options.\n\n");
     for (int i = 0; i < COMMANDS; i++)
         printf("  %-11s%s\n", commands[i].word, commands[i].about);
     printf("  %-11s%s\n  %-11s%s\n", "version", "print the version", "help",
-           "print this");
+           "print this help");
 }
 
 /* ---- Earlier options ----------------------------------------------------- */
@@ -86,8 +90,8 @@ static bool is_platform(const char *word)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(word, known[i])) return true;
     cli_error(&tool, NULL,
-              "-p %s: recorded are cuda, rocm, maca and opencl, whichever the "
-              "program uses",
+              "-p %s: must be auto, cuda, rocm, maca or opencl; everything "
+              "that the program uses is recorded",
               word);
     return false;
 }
@@ -221,7 +225,9 @@ static int record(words *w, char **args, int count)
         count && (!strcmp(args[0], "--help") || !strcmp(args[0], "--version"));
     if (!r.has_program && !asks) {
         cli_error(&tool, NULL,
-                  "which program? tracesmith record -o %s -- COMMAND", r.trace);
+                  "a program to run is required: tracesmith record -o %s -- "
+                  "COMMAND",
+                  r.trace);
         return CLI_USAGE;
     }
     return r.perfetto ? record_and_export(w, r.trace) : run(w);
@@ -230,7 +236,8 @@ static int record(words *w, char **args, int count)
 static int unknown(const char *word)
 {
     cli_error(&tool, NULL,
-              "there is no command '%s'; `tracesmith help` lists them", word);
+              "unknown command '%s'; `tracesmith help` lists the commands",
+              word);
     return CLI_USAGE;
 }
 

@@ -15,21 +15,21 @@ enum { COUNT = 10000, COUNT_MOST = 100000000, STACK_DEPTH = 16 };
 
 static const cli_option options[] = {
     { .name = "-n, --count N",
-      .help = "so many launches (10000)",
+      .help = "number of launches (default: 10000)",
       .number = &count },
     { .name = "--backend NAME",
-      .help = "on this one: vdev, opencl, cuda or hip (the first of\n"
-              "cuda, hip, opencl and vdev that has a device)",
+      .help = "device to use: vdev, opencl, cuda or hip (default: the\n"
+              "first of cuda, hip, opencl and vdev that has a device)",
       .text = &backend_text },
     { .name = "--real-gpu",
-      .help = "on a GPU through its own driver, or not at all",
+      .help = "use a GPU through its own driver, or fail",
       .flag = &real_gpu },
     { .name = "-o, --output FILE",
-      .help = "keep the trace",
+      .help = "keep the trace in FILE",
       .text = &out_text },
     { .name = "--only-launch",
-      .help = "launch and print what one launch took in nanoseconds;\n"
-              "record nothing",
+      .help = "only launch, record nothing, and print the time of one\n"
+              "launch in nanoseconds",
       .flag = &only_launch },
     { .name = "--json", .help = "print one JSON object", .flag = &option_json },
     { 0 },
@@ -38,8 +38,8 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "ts-benchmark",
     .usage = "[options]",
-    .about = "Launches empty kernels with and without being recorded, with the "
-             "stack of each\nlaunch, and says what that costs.",
+    .about = "Measures the cost of recording: launches empty kernels without "
+             "and with\nrecording, including the call stack of each launch.",
     .options = options,
 };
 
@@ -64,7 +64,7 @@ static result launch_all(const benchmark_device *device, const char *record)
         return r;
     }
     if (record && !benchmark_record_here(record, STACK_DEPTH)) {
-        snprintf(r.text, sizeof r.text, "no session can be started");
+        snprintf(r.text, sizeof r.text, "the session cannot be started");
         return r;
     }
     device->launch(); // the first launch loads code: not timed
@@ -90,7 +90,7 @@ static int print_launch(const benchmark_device *device)
 static result launch_in_child(const benchmark_device *device,
                               const char *record)
 {
-    result r = { .text = "no process can be started" };
+    result r = { .text = "the process cannot be started" };
     int line[2];
     if (pipe(line)) return r;
     const pid_t child = fork();
@@ -104,7 +104,7 @@ static result launch_in_child(const benchmark_device *device,
         if (read(line[0], &got, sizeof got) == (ssize_t)sizeof got)
             r = got;
         else
-            snprintf(r.text, sizeof r.text, "launching failed");
+            snprintf(r.text, sizeof r.text, "a launch failed");
         while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {}
     }
     close(line[0]);
@@ -252,7 +252,8 @@ int main(int argc, char **argv)
     cli_parse(&tool, &argc, argv);
     if (!count) count = COUNT;
     if (argc > 1 || count > COUNT_MOST) {
-        cli_error(&tool, NULL, argc > 1 ? "takes no file" : "-n: too many");
+        cli_error(&tool, NULL,
+                  argc > 1 ? "does not take files" : "-n: too many launches");
         return CLI_USAGE;
     }
     if (out_text && !cli_output_check(&tool, out_text, NULL, 0))
@@ -270,6 +271,6 @@ int main(int argc, char **argv)
                  device->backend, plain.text);
     }
     cli_error(&tool, NULL, "%s",
-              known ? why : "--backend is vdev, opencl, cuda or hip");
+              known ? why : "--backend: must be vdev, opencl, cuda or hip");
     return known ? CLI_FAILED : CLI_USAGE;
 }

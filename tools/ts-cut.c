@@ -10,28 +10,30 @@ static bool anonymise, option_json;
 
 static const cli_option options[] = {
     { .name = "-o, --output FILE",
-      .help = "the trace to write; what is there is replaced at the end",
+      .help = "the trace to write; an existing trace is replaced when it\n"
+              "is complete",
       .text = &out_text },
     SELECT_OPTIONS,
     SELECT_KIND,
     { .name = "--frame [NAME:]A..B",
-      .help = "only the time of frames number A to B, from 0",
+      .help = "select the time of frames number A to B, from 0",
       .text = &selected.frame },
     { .name = "--process LIST",
-      .help = "only what belongs to these processes: numbers or names,\n"
-              "in which * stands for anything",
+      .help = "select events of these processes: numbers or full names,\n"
+              "separated by commas; * matches any characters",
       .text = &selected.process },
     { .name = "--name REGEX",
-      .help = "only what has a name a part of which matches; ^ and $ are\n"
-              "its ends",
+      .help = "select events whose name contains a match; ^ and $ match\n"
+              "the ends of a name",
       .text = &name_text },
     { .name = "--keep-deps HOW",
-      .help = "calls: and the calls that launched what is kept (the\n"
-              "default, unless --kind is given); both: and what kept\n"
-              "calls launched; none",
+      .help = "also keep: calls: the calls that launched kept operations\n"
+              "(default, unless --kind is given); both: also operations\n"
+              "that kept calls launched; none",
       .text = &deps_text },
     { .name = "--anonymise",
-      .help = "leave nothing that tells who ran what, where and when",
+      .help = "remove everything that identifies programs, users,\n"
+              "machines and times",
       .flag = &anonymise },
     { .name = "--json", .help = "print one JSON object", .flag = &option_json },
     { 0 },
@@ -40,8 +42,8 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "ts-cut",
     .usage = "[options] -o FILE TRACE",
-    .about = "Writes a part of a trace: the events for which all options hold. "
-             "They are kept\nwhole and when they were.",
+    .about = "Writes a part of a trace: the events that match all options. "
+             "Events keep their\nfull duration and their recorded times.",
     .options = options,
 };
 
@@ -56,7 +58,7 @@ static bool parse_deps(ts_cut_deps *deps)
         return true;
     }
     if (!deps_text) return true;
-    cli_error(&tool, NULL, "--keep-deps %s: it is calls, both or none",
+    cli_error(&tool, NULL, "--keep-deps %s: must be calls, both or none",
               deps_text);
     return false;
 }
@@ -69,7 +71,7 @@ static void print_text(const ts_cut_counts *counts)
     printf(": %s of %s events", cli_count(counts->kept).s,
            cli_count(counts->kept + counts->left_out).s);
     if (counts->added)
-        printf(", %s of them because they belong to others",
+        printf(", %s of them because other kept events depend on them",
                cli_count(counts->added).s);
     if (anonymise) printf("; %s texts replaced", cli_count(counts->replaced).s);
     putchar('\n');
@@ -95,9 +97,9 @@ int main(int argc, char **argv)
     cli_parse(&tool, &argc, argv);
     if (argc != 2 || !out_text) {
         cli_error(&tool, NULL,
-                  argc < 2   ? "which trace?"
-                  : argc > 2 ? "one trace at a time"
-                             : "where to? Give -o FILE");
+                  argc < 2   ? "a trace to read is required"
+                  : argc > 2 ? "exactly one trace can be cut at a time"
+                             : "an output is required: -o FILE");
         return cli_usage(&tool);
     }
     ts_cut_desc desc = { .path = argv[1],

@@ -11,10 +11,10 @@ static int64_t limit_ns = INT64_C(5000000000);
 static const cli_option options[] = {
     { .name = "--json", .help = "print one JSON object", .flag = &option_json },
     { .name = "--timeout TIME",
-      .help = "how long drivers may take to answer (5s)",
+      .help = "how long to wait for drivers (default: 5s)",
       .time_ns = &limit_ns },
     { .name = "--root FOLDER",
-      .help = "look for /proc, /sys and /dev in there",
+      .help = "read /proc, /sys and /dev below FOLDER",
       .text = &root },
     { 0 },
 };
@@ -22,10 +22,9 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "ts-devices",
     .usage = "[options]",
-    .about = "Shows the devices of every vendor that this machine has, with "
-             "the versions of\ndrivers and libraries, and what ts-record "
-             "would capture of them: why not, where\nit would not, and how "
-             "to mend that.",
+    .about = "Shows the devices of this machine for every vendor, the versions "
+             "of drivers and\nlibraries, and what ts-record can record; if it "
+             "cannot, why and how to fix it.",
     .options = options,
 };
 
@@ -42,11 +41,11 @@ int main(int argc, char **argv)
 {
     cli_parse(&tool, &argc, argv);
     if (argc > 1) {
-        cli_error(&tool, NULL, "takes no files");
+        cli_error(&tool, NULL, "does not take files");
         return cli_usage(&tool);
     }
     if (limit_ns <= 0 || limit_ns > INT64_C(3600000000000)) {
-        cli_error(&tool, NULL, "--timeout: from 1ns to 1h");
+        cli_error(&tool, NULL, "--timeout: must be between 1ns and 1h");
         return cli_usage(&tool);
     }
     if (*root && !is_folder(root)) return CLI_FAILED;

@@ -15,34 +15,35 @@ static bool option_untested, option_json, option_collapse, option_mangled;
 static const cli_option options[] = {
     SELECT_OPTIONS,
     { .name = "--gate GATE",
-      .help = "exit 1 if B is worse by more than noise and this:\n"
+      .help = "exit 1 if B is worse by more than noise and this limit:\n"
               "'kernel:gemm* total +5%', 'makespan +2ms',\n"
-              "'idle:host_sync +10%', 'memory:peak +64MiB', ...;\n"
-              "exit 2 if it matches nothing, unless ? leads it, or\n"
-              "compares sums of different numbers of steps:\n"
-              "'?kernel:foo* +5%'; may be given several times",
+              "'idle:host_sync +10%', 'memory:peak +64MiB', ...; a gate\n"
+              "that matches nothing, or compares sums of different\n"
+              "numbers of steps, is an error (exit 2); with a leading ?,\n"
+              "it may match nothing: '?kernel:foo* +5%'; may be repeated",
       .list = &gate_list },
     { .name = "--gate-file FILE",
-      .help = "gates, one a line; # begins a comment",
+      .help = "read gates from FILE, one per line; # begins a comment",
       .list = &gate_files },
     { .name = "--gate-untested",
-      .help = "what is beyond a limit fails also where no noise is known",
+      .help = "also fail if a limit is exceeded but there are too few\n"
+              "samples to test for noise",
       .flag = &option_untested },
     { .name = "--alpha SHARE",
-      .help = "a difference that noise alone makes in less than this\n"
-              "share of all cases is significant (5%)",
+      .help = "significance level of the test (default: 5%)",
       .text = &alpha_text },
     { .name = "--top N",
-      .help = "rows of each table in the text (10)",
+      .help = "rows of each table in the text report (default: 10)",
       .number = &top },
     { .name = "--rows N",
-      .help = "rows of each table in --json (1000)",
+      .help = "rows of each table in --json (default: 1000)",
       .number = &rows },
     { .name = "--collapse",
-      .help = "kernels that differ in template arguments only are one",
+      .help = "treat kernels that differ only in template arguments as\n"
+              "one",
       .flag = &option_collapse },
     { .name = "--mangled",
-      .help = "names as they were recorded",
+      .help = "do not demangle names",
       .flag = &option_mangled },
     { .name = "--junit OUT",
       .help = "write the gates as JUnit XML",
@@ -51,8 +52,8 @@ static const cli_option options[] = {
       .help = "write a summary for a pull request",
       .text = &markdown_text },
     { .name = "--no-symbols",
-      .help = "name frames of call stacks as the trace does: look into\n"
-              "no file of this machine",
+      .help = "use only the function names stored in the trace; do not\n"
+              "look into files of this machine",
       .flag = &symbolize_off },
     { .name = "--json", .help = "print one JSON object", .flag = &option_json },
     { 0 },
@@ -63,9 +64,9 @@ static const cli_tool tool = {
     .usage = "[options] A B, or [options] A... -- B...",
     .about = "Compares two traces of one program: what takes longer in B than "
              "in A, by more\nthan noise. Several files on a side are the "
-             "processes of one run.\nExit code: 0 no gate failed, 1 one did, "
-             "2 bad input or usage,\nor a gate matches nothing or can see no "
-             "change.",
+             "processes of one run.\nExit status: 0 no gate failed, 1 a gate "
+             "failed, 2 bad input or usage, or a gate\nthat matches nothing or "
+             "cannot detect a change.",
     .options = options,
 };
 
@@ -172,7 +173,7 @@ int main(int argc, char **argv)
         a_count = argc - 1 - b_count;
     }
     if (a_count < 1 || b_count < 1) {
-        cli_error(&tool, NULL, "which two traces?");
+        cli_error(&tool, NULL, "two traces to compare are required");
         return cli_usage(&tool);
     }
     if (!check_files(argv + 1, (size_t)(a_count + b_count))) return BAD;

@@ -14,47 +14,48 @@ static uint64_t limit, nodes;
 
 static const cli_option options[] = {
     { .name = "-o, --output FILE",
-      .help = "where to write; - is standard output",
+      .help = "the file to write; - is standard output",
       .text = &output },
     { .name = "--format NAME",
-      .help = "perfetto, chrome or dot (by the name of the output:\n"
-              ".perfetto-trace, .pftrace, .pb; .json, .json.gz; .dot,\n"
-              ".gv)",
+      .help = "perfetto, chrome or dot (default: by the name of the\n"
+              "output: .perfetto-trace, .pftrace, .pb; .json, .json.gz;\n"
+              ".dot, .gv)",
       .text = &format_name },
     SELECT_OPTIONS,
     SELECT_KIND,
     { .name = "--collapse",
-      .help = "dot: operations in a row on a stream, between which\n"
-              "nothing else waits or is waited for, are one node",
+      .help = "dot: merge consecutive operations of a stream that have\n"
+              "no other dependencies in between into one node",
       .flag = &collapse },
     { .name = "--nodes N",
-      .help = "dot: join what is near in time until there are at most N\n"
-              "nodes; 60 make a picture of any trace",
+      .help = "dot: merge operations that are close in time until at\n"
+              "most N nodes are left; 60 suits a trace of any size",
       .flag = &has_nodes,
       .number = &nodes },
     { .name = "--limit N",
-      .help = "dot: refuse more than N nodes (1000); 0: none",
+      .help = "dot: refuse more than N nodes (default: 1000); 0: no\n"
+              "limit",
       .flag = &has_limit,
       .number = &limit },
     { .name = "--no-args",
-      .help = "leave out arguments and source locations",
+      .help = "omit arguments and source locations",
       .flag = &no_args },
     { .name = "--no-flows",
-      .help = "leave out arrows between launches and GPU operations,\n"
-              "and those of flows",
+      .help = "omit arrows between launches and GPU operations, and\n"
+              "those of flows",
       .flag = &no_flows },
     { .name = "--no-compress",
-      .help = "do not deflate the packets of a Perfetto trace",
+      .help = "do not compress the packets of a Perfetto trace",
       .flag = &no_compress },
     { .name = "--no-salvage",
-      .help = "leave an unfinished trace as it is",
+      .help = "do not change an unfinished trace",
       .flag = &no_salvage },
     { .name = "--no-symbols",
-      .help = "name frames of call stacks as the trace does: look into\n"
-              "no file of this machine",
+      .help = "use only the function names stored in the trace; do not\n"
+              "look into files of this machine",
       .flag = &symbolize_off },
     { .name = "--json",
-      .help = "print what was written as one JSON object",
+      .help = "print a summary of the output as one JSON object",
       .flag = &option_json },
     { 0 },
 };
@@ -62,9 +63,9 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "ts-export",
     .usage = "[options] -o FILE TRACE",
-    .about = "Writes a trace for other viewers: as a Perfetto trace "
-             "(https://ui.perfetto.dev)\nor as Chrome JSON; its graph of "
-             "GPU operations for Graphviz.",
+    .about = "Converts a trace for other viewers: to a Perfetto "
+             "trace\n(https://ui.perfetto.dev)\nor Chrome JSON, or its graph "
+             "of GPU operations to Graphviz.",
     .options = options,
 };
 
@@ -115,7 +116,8 @@ static void print_dot_counts(const ts_export_counts *counts)
            cli_count(counts->operations).s, cli_count(counts->calls).s,
            cli_count(counts->nodes).s, cli_count(counts->edges).s);
     if (counts->left_out)
-        printf("; %s lead out of the range", cli_count(counts->left_out).s);
+        printf("; %s lead out of the selected range",
+               cli_count(counts->left_out).s);
     putchar('\n');
 }
 
@@ -123,7 +125,7 @@ static bool check(const ts_export_desc *desc)
 {
     export_request request;
     if (has_nodes && !nodes) {
-        cli_error(&tool, NULL, "--nodes 0: at least one is needed");
+        cli_error(&tool, NULL, "--nodes: must be at least 1");
         return false;
     }
     return select_check(&tool) && export_request_read(&request, &tool, desc);
@@ -135,7 +137,7 @@ int main(int argc, char **argv)
     cli_parse(&tool, &argc, argv);
     if (argc != 2) return cli_usage(&tool);
     if (!output) {
-        cli_error(&tool, NULL, "where to? -o FILE names the output");
+        cli_error(&tool, NULL, "an output is required: -o FILE");
         return CLI_USAGE;
     }
     const ts_export_desc desc = { .path = argv[1],

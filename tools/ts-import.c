@@ -10,21 +10,21 @@ static bool option_verbose, option_json;
 
 static const cli_option options[] = {
     { .name = "-o, --output OUT",
-      .help = "the SBT file to write, or a folder; several ranks go to\n"
-              "OUT-rankN.sbt, or where %r stands in OUT",
+      .help = "the SBT file to write, or a folder; several ranks are\n"
+              "written to OUT-rankN.sbt, or %r in OUT is replaced by the\n"
+              "rank",
       .text = &output },
     { .name = "--format NAME",
-      .help = "take the files for this format instead of looking\n"
-              "what they hold",
+      .help = "treat the files as this format instead of detecting it",
       .text = &format_name },
     { .name = "--rank LIST",
-      .help = "only these ranks, with commas between",
+      .help = "import only these ranks, separated by commas",
       .text = &rank_list },
     { .name = "--verbose",
-      .help = "also list what has no place, was bad or is estimated",
+      .help = "also list rows that were not imported, bad or estimated",
       .flag = &option_verbose },
     { .name = "--json",
-      .help = "print what was written as one JSON object",
+      .help = "print a summary of the output as one JSON object",
       .flag = &option_json },
     { 0 },
 };
@@ -32,18 +32,18 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "ts-import",
     .usage = "[options] -o OUT FILE...",
-    .about = "Turns traces of other tools into SBT files: files, their gzip "
-             "and tar archives,\nfolders. The format is told by what a file "
-             "holds. One SBT file for each rank.",
+    .about = "Converts traces of other tools to SBT files, one for each rank. "
+             "Reads files,\ngzip\nand tar archives, and folders, and detects "
+             "the format from the contents.",
     .options = options,
 };
 
 static bool check_usage(int argc)
 {
     if (argc < 2)
-        cli_error(&tool, NULL, "which file?");
+        cli_error(&tool, NULL, "a file to read is required");
     else if (!output || !*output || !strcmp(output, "-"))
-        cli_error(&tool, NULL, "name the SBT file to write with -o OUT");
+        cli_error(&tool, NULL, "an output is required: -o OUT");
     else
         return import_request_check(&tool, format_name, rank_list);
     return false;

@@ -12,30 +12,32 @@ static bool option_json, option_verify, option_losses, option_tracks,
 static const cli_option options[] = {
     { .name = "--json", .help = "print one JSON object", .flag = &option_json },
     { .name = "--verify",
-      .help = "check every chunk: checksum and contents",
+      .help = "check the checksum and contents of every chunk",
       .flag = &option_verify },
     { .name = "--losses",
       .help = "list every loss and stall by track, cause and time",
       .flag = &option_losses },
     { .name = "--tracks",
-      .help = "list every track, not only the first ones",
+      .help = "list every track, not only the first 40",
       .flag = &option_tracks },
     { .name = "--chunks",
       .help = "list the chunks of the file",
       .flag = &option_chunks },
     { .name = "--salvage",
-      .help = "save what a dead recorder left, or fail",
+      .help = "fail if records in the sidecar of a dead recorder cannot\n"
+              "be moved into the trace",
       .flag = &option_salvage },
     { .name = "--no-salvage",
-      .help = "leave an unfinished trace as it is",
+      .help = "do not change an unfinished trace",
       .flag = &no_salvage },
     SELECT_OPTIONS,
     SELECT_KIND,
     { .name = "--stale",
-      .help = "list what dead recorders left in FOLDERs (/dev/shm)",
+      .help = "list the sidecars of recorders in FOLDERs (default:\n"
+              "/dev/shm)",
       .flag = &option_stale },
     { .name = "--remove",
-      .help = "with --stale: remove that whose trace is gone",
+      .help = "with --stale: remove sidecars whose trace does not exist",
       .flag = &option_remove },
     { 0 },
 };
@@ -43,7 +45,7 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "ts-info",
     .usage = "[options] FILE | --stale [--remove] [FOLDER...]",
-    .about = "Shows what is in a trace: session, tracks, events by kind, "
+    .about = "Shows the contents of a trace: session, tracks, events by kind, "
              "losses, damage.",
     .options = options,
 };
@@ -304,7 +306,7 @@ static void print_losses(const cli_trace *trace)
             "Salvaged: %s records from the sidecar of a recorder that died\n",
             cli_count(info->salvaged).s);
     if (info->salvage_failed)
-        printf("Salvage: failed: %s\n", ts_result_text(info->salvage));
+        printf("Salvage failed: %s\n", ts_result_text(info->salvage));
 }
 
 static void print_damage(const cli_trace *trace)
@@ -312,8 +314,9 @@ static void print_damage(const cli_trace *trace)
     const size_t count = ts_reader_damage_count(trace->reader);
     const size_t limit = option_verify ? count : DAMAGE_SHOWN;
     if (!count)
-        puts(option_verify ? "Damage: none, every chunk was checked"
-                           : "Damage: none seen (--verify checks every chunk)");
+        puts(option_verify ? "Damage: none; every chunk was checked"
+                           : "Damage: none found so far (--verify checks every "
+                             "chunk)");
     else
         printf("Damage: %zu %s\n", count, count == 1 ? "place" : "places");
     ts_damage damage;
@@ -376,7 +379,7 @@ static bool salvage(const char *path)
     uint64_t records = 0;
     const ts_result result = ts_salvage(path, &records);
     if (result == TS_OK) return true;
-    cli_error(&tool, path, "left-over records could not be saved: %s",
+    cli_error(&tool, path, "records in the sidecar could not be salvaged: %s",
               ts_result_text(result));
     return false;
 }
@@ -393,8 +396,8 @@ int main(int argc, char **argv)
         return cli_usage(&tool);
     if (select_any() && (option_verify || option_chunks || option_salvage)) {
         cli_error(&tool, NULL,
-                  "--verify, --chunks and --salvage are about the file: "
-                  "nothing of it can be selected");
+                  "--verify, --chunks and --salvage refer to the whole file: "
+                  "they cannot be combined with a selection");
         return cli_usage(&tool);
     }
     if (!select_check(&tool)) return cli_usage(&tool);

@@ -10,11 +10,13 @@ static bool shared_flows, option_json;
 
 static const cli_option options[] = {
     { .name = "-o, --output FILE",
-      .help = "the trace to write; what is there is replaced at the end",
+      .help = "the trace to write; an existing trace is replaced when it\n"
+              "is complete",
       .text = &out_text },
     { .name = "--offset FILE=TIME",
-      .help = "add TIME to all times of that file (-1.5ms, 20us),\n"
-              "whatever its clock says; the first file has the time axis",
+      .help = "add TIME to all times of that file (-1.5ms, 20us) instead\n"
+              "of aligning its clock; the first file defines the time\n"
+              "axis",
       .list = &offsets },
     { .name = "--shared-flows",
       .help = "ids of flows and spans mean the same in all processes",
@@ -26,8 +28,8 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "ts-merge",
     .usage = "[options] -o FILE TRACE...",
-    .about = "Makes one trace of several, such as the ranks of a job, on the\n"
-             "clock of the first.",
+    .about = "Merges several traces, such as the ranks of a job, into one on "
+             "the time axis of\nthe first.",
     .options = options,
 };
 
@@ -36,11 +38,11 @@ int main(int argc, char **argv)
     cli_reporter reporter = { .tool = &tool };
     cli_parse(&tool, &argc, argv);
     if (argc < 2) {
-        cli_error(&tool, NULL, "which traces?");
+        cli_error(&tool, NULL, "traces to read are required");
         return cli_usage(&tool);
     }
     if (!out_text) {
-        cli_error(&tool, NULL, "where to? Give -o FILE");
+        cli_error(&tool, NULL, "an output is required: -o FILE");
         return cli_usage(&tool);
     }
     const ts_merge_desc desc = { .paths = (const char *const *)argv + 1,

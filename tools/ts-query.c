@@ -13,26 +13,26 @@ static bool option_table, option_csv, option_json, option_schema, option_tables;
 
 static const cli_option options[] = {
     { .name = "--table",
-      .help = "print a table, fitted to the terminal (the default)",
+      .help = "print a table, fitted to the terminal (default)",
       .flag = &option_table },
     { .name = "--csv", .help = "print CSV", .flag = &option_csv },
     { .name = "--no-symbols",
-      .help = "name frames of call stacks as the trace does: look into\n"
-              "no file of this machine",
+      .help = "use only the function names stored in the trace; do not\n"
+              "look into files of this machine",
       .flag = &symbolize_off },
     { .name = "--json", .help = "print one JSON object", .flag = &option_json },
     SELECT_OPTIONS,
     { .name = "-f, --file SQLFILE",
-      .help = "read the SQL from a file; -: from stdin",
+      .help = "read the SQL from a file; - is stdin",
       .text = &file_text },
     { .name = "--set NAME=VALUE",
-      .help = "the value of :NAME in the SQL; may be given several\n"
-              "times. 1.5ms and the like are nanoseconds",
+      .help = "set the value of :NAME in the SQL; times such as 1.5ms\n"
+              "are converted to nanoseconds; may be repeated",
       .list = &settings },
     { .name = "--save DATABASE",
-      .help = "write all tables, or the rows of the query as table\n"
-              "`result`, into a new SQLite database; it may replace\n"
-              "an SQLite database, and no other file",
+      .help = "write all tables, or the result of the query as table\n"
+              "`result`, into a new SQLite database; only an existing\n"
+              "SQLite database is replaced",
       .text = &save_text },
     { .name = "--tables",
       .help = "list tables and views; needs no trace",
@@ -46,11 +46,12 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "ts-query",
     .usage = "[options] FILE... ['SQL']",
-    .about = "Runs SQL over traces: tables zone, gpu_op, api_call, counter, "
-             "memory, edge, gap,\n... and views named as Nsight Systems names "
-             "its tables. Nothing is imported: a\nquery decodes the columns "
-             "that it needs. Without SQL it reads queries from a\nterminal, or "
-             "from stdin. Last word: SQL if it holds a blank, else a FILE.",
+    .about = "Runs SQL queries on traces: tables zone, gpu_op, api_call, "
+             "counter, memory,\nedge,\ngap, ... and views with the names of "
+             "Nsight Systems. Nothing is imported; a\nquery\ndecodes only the "
+             "columns that it needs. Without SQL, queries are read from "
+             "the\nterminal or from stdin. The last argument is SQL if it "
+             "contains a blank.",
     .options = options,
 };
 
@@ -62,19 +63,19 @@ static bool check_usage(char **paths, uint32_t files, bool has_sql)
     for (uint32_t i = 0; i < files; i++)
         from_stdin |= !strcmp(paths[i], "-");
     if (option_table + option_csv + option_json > 1)
-        wrong = "--table, --csv and --json exclude each other";
+        wrong = "--table, --csv and --json cannot be combined";
     else if (has_sql && file_text)
-        wrong = "SQL comes from -f or the last argument, not from both";
+        wrong = "SQL must come either from -f or from the last argument";
     else if (about && (has_sql || file_text || save_text))
-        wrong = "--schema and --tables run no SQL";
+        wrong = "--schema and --tables cannot be combined with SQL";
     else if (option_schema && option_tables)
-        wrong = "--schema and --tables exclude each other";
+        wrong = "--schema and --tables cannot be combined";
     else if (about && (option_csv || option_json))
-        wrong = "--schema and --tables print text, neither CSV nor JSON";
+        wrong = "--schema and --tables cannot be combined with --csv or --json";
     else if (save_text && option_table + option_csv + option_json)
-        wrong = "--save prints no rows";
+        wrong = "--save does not print rows";
     else if (!files && !about)
-        wrong = "which trace?";
+        wrong = "a trace to read is required";
     else if (from_stdin && !has_sql && !about &&
              (file_text ? !strcmp(file_text, "-") : !save_text))
         wrong = "a trace and the SQL cannot both come from standard input";
@@ -91,7 +92,7 @@ static bool check_paths(char **paths, uint32_t files)
             errno != ENOENT)
             continue;
         cli_error(&tool, *paths[i] ? paths[i] : "''",
-                  "no such file, and no SQL: quote it, or use -f");
+                  "file not found; if it is SQL, quote it or use -f");
         return false;
     }
     return true;
@@ -103,8 +104,8 @@ static bool check_saved(const char *const *inputs, uint32_t files)
     const cli_output text_output = { "--save", save_text, CLI_ANY };
     if (!strcmp(save_text, "-")) {
         cli_error(&tool, NULL,
-                  "--save -: a database is written to a file, not to standard "
-                  "output");
+                  "--save -: a database must be written to a file, not to "
+                  "standard output");
         return false;
     }
     return cli_regular_check(&tool, save_text) &&
@@ -143,7 +144,7 @@ static char *read_all(FILE *in, const char *name)
     cli_error(&tool, name, "cannot be read: %s",
               !text        ? "not enough memory"
               : ferror(in) ? strerror(errno)
-                           : "it is no text");
+                           : "it is not a text file");
     free(text);
     return NULL;
 }

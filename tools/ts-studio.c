@@ -10,11 +10,11 @@ static bool no_report;
 
 static const cli_option options[] = {
     { .name = "-o, --output PAGE",
-      .help = "write one HTML file that holds the trace, works without a\n"
-              "network, and sends nothing",
+      .help = "the HTML file to write; it contains the trace, works\n"
+              "without a network, and sends nothing",
       .text = &output_text },
     { .name = "--no-report",
-      .help = "leave out what ts-analyze says of the trace",
+      .help = "omit the report of ts-analyze",
       .flag = &no_report },
     { 0 },
 };
@@ -22,9 +22,8 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "ts-studio",
     .usage = "[options] FILE",
-    .about = "Shows a trace in a browser: timeline, search, statistics, why "
-             "devices were\nidle, the critical path, and what a change would "
-             "do.",
+    .about = "Shows a trace in a browser: timeline, search, statistics, causes "
+             "of idle time,\ncritical path, and the effect of changes.",
     .options = options,
 };
 
@@ -121,7 +120,7 @@ static void *read_trace(const cli_trace *trace, const char *path, size_t *size)
     FILE *const file = fopen(path, "rb");
     void *const bytes = file ? malloc(*size + 1) : NULL;
     const bool ok = bytes && fread(bytes, 1, *size, file) == *size;
-    if (!ok) cli_error(&tool, path, "it cannot be read into a page");
+    if (!ok) cli_error(&tool, path, "it cannot be read for the page");
     if (file) fclose(file);
     if (ok) return bytes;
     free(bytes);
@@ -147,8 +146,8 @@ static bool write_page(const cli_trace *trace, const char *path)
     }
     if (ok && !fits)
         cli_hint(&tool,
-                 "The trace is larger than %" PRIu64
-                 " MiB: the page does not hold it, and asks for the file.",
+                 "The trace is larger than %" PRIu64 " MiB: the page does not "
+                 "contain it, and asks for the file.",
                  STUDIO_EMBEDDED_BYTES >> 20);
     free(report);
     free(bytes);
@@ -160,9 +159,9 @@ int main(int argc, char **argv)
     cli_parse(&tool, &argc, argv);
     if (argc != 2 || !output_text) {
         cli_error(&tool, NULL, "%s",
-                  argc < 2   ? "which trace?"
-                  : argc > 2 ? "one trace only"
-                             : "-o PAGE: which page?");
+                  argc < 2   ? "a trace to read is required"
+                  : argc > 2 ? "exactly one trace can be shown at a time"
+                             : "an output is required: -o PAGE");
         return cli_usage(&tool);
     }
     const cli_output output = { "--output", output_text, CLI_HTML };

@@ -11,21 +11,22 @@ static cli_list debug_dirs;
 
 static const cli_option options[] = {
     { .name = "-o, --output FILE",
-      .help = "write a copy with the names; without it they are added to\n"
-              "FILE itself, in which nothing else changes",
+      .help = "write a copy with the names; without it, names are added\n"
+              "to FILE itself, which is not changed otherwise",
       .text = &out_text },
     { .name = "--debug-dir DIR",
-      .help = "look for debug information there first, as in\n"
-              "/usr/lib/debug; may be given several times",
+      .help = "search debug information in DIR first, which has the\n"
+              "layout of /usr/lib/debug; may be repeated",
       .list = &debug_dirs },
     { .name = "--debuginfod",
-      .help = "ask the servers of DEBUGINFOD_URLS for what is missing",
+      .help = "request missing debug information from the servers of\n"
+              "DEBUGINFOD_URLS",
       .flag = &debuginfod },
     { .name = "--again",
-      .help = "look up frames that have names already, too",
+      .help = "look up frames again that already have names",
       .flag = &again },
     { .name = "--no-cache",
-      .help = "neither use nor keep answers of other runs",
+      .help = "neither read nor write the cache of results",
       .flag = &no_cache },
     { .name = "--json", .help = "print one JSON object", .flag = &option_json },
     { 0 },
@@ -34,9 +35,9 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "ts-symbolize",
     .usage = "[options] FILE",
-    .about = "Looks up which functions the frames of a trace's call stacks "
-             "are, by the files\nthat were loaded and their debug "
-             "information, and writes the names into it.",
+    .about = "Looks up the function names of the call stack frames of a trace, "
+             "in the\nrecorded\nbinaries and their debug information, and "
+             "stores the names in the trace.",
     .options = options,
 };
 
@@ -123,8 +124,9 @@ static bool write_names(job *j, const char *path)
     ts_result result = ts_writer_extend(
         &writer, path, last_number(reader, TS_CHUNK_NAMES), before);
     if (result == TS_ERR_TRUNCATED) {
-        cli_error(&tool, path,
-                  "it is not finished: ts-cut -o makes a finished copy");
+        cli_error(
+            &tool, path,
+            "the trace is not finished: ts-cut -o writes a finished copy");
         return false;
     }
     for (size_t i = 0; result == TS_OK && i < j->stacks; i++) {
@@ -153,7 +155,8 @@ static void print_text(const job *j)
     const symbolize_module *modules;
     const size_t count = symbolize_modules(j->names, &modules);
     if (!j->stacks) {
-        puts("no stacks: ts-record --stacks records those of launches");
+        puts("the trace contains no call stacks: record them with ts-record "
+             "--stacks");
         return;
     }
     printf("%s stack%s, %s different frame%s: %s named, %s with a line\n",
@@ -260,7 +263,7 @@ int main(int argc, char **argv)
     const char *const from = argv[1], *const to = out_text ? out_text : from;
     const char *const pipe = is_pipe(from) ? from : is_pipe(to) ? to : NULL;
     if (pipe) {
-        cli_error(&tool, pipe, "names are written into a file, not a pipe");
+        cli_error(&tool, pipe, "names cannot be written to a pipe");
         return CLI_USAGE;
     }
     if (out_text && !cli_output_check(&tool, to, &from, 1)) return CLI_USAGE;

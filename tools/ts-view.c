@@ -16,52 +16,54 @@ static uint64_t width, depth, limit, nth;
 static const cli_option options[] = {
     { .name = "--events", .help = "list the events", .flag = &option_events },
     { .name = "--stats",
-      .help = "durations and values by name",
+      .help = "print durations and values by name",
       .flag = &option_stats },
     { .name = "--states",
-      .help = "why devices were idle, and what streams waited for",
+      .help = "print why devices were idle and what streams waited for",
       .flag = &option_states },
     { .name = "--no-symbols",
-      .help = "name frames of call stacks as the trace does: look into\n"
-              "no file of this machine",
+      .help = "use only the function names stored in the trace; do not\n"
+              "look into files of this machine",
       .flag = &symbolize_off },
     { .name = "--json",
-      .help = "--events, --stats or --states as one JSON object",
+      .help = "print --events, --stats or --states as one JSON object",
       .flag = &option_json },
     SELECT_OPTIONS,
     SELECT_KIND,
     { .name = "--zoom NAME",
-      .help = "only the time of the longest event of this whole name, in\n"
-              "which * stands for anything",
+      .help = "show only the time of the longest event with this full\n"
+              "name; * matches any characters",
       .text = &zoom_pattern },
     { .name = "--nth N",
-      .help = "with --zoom: of the Nth in order of time instead",
+      .help = "with --zoom: show the Nth event in order of time instead\n"
+              "of the longest",
       .flag = &has_nth,
       .number = &nth },
     { .name = "--tracks LIST",
-      .help = "only tracks of these whole names, in which * stands for\n"
-              "anything: a,b,worker*",
+      .help = "show only tracks with these full names, separated by\n"
+              "commas; * matches any characters: a,b,worker*",
       .text = &track_list },
     { .name = "--depth N",
-      .help = "rows for nested zones of a thread (2 to 8)",
+      .help = "rows for nested zones of a thread (default: 2 to 8)",
       .flag = &has_depth,
       .number = &depth },
     { .name = "--limit N",
-      .help = "at most N tracks (60), events, names, gaps; 0: all",
+      .help = "at most N tracks, events, names or gaps (default: 60\n"
+              "tracks); 0: no limit",
       .flag = &has_limit,
       .number = &limit },
     { .name = "--follow",
-      .help = "go on while the trace grows",
+      .help = "continue while the trace grows",
       .flag = &option_follow },
     { .name = "--width COLUMNS",
-      .help = "width of the output (that of the terminal)",
+      .help = "width of the output (default: width of the terminal)",
       .number = &width },
     { .name = "--color",
-      .help = "colours also when this is no terminal",
+      .help = "use colours even if the output is not a terminal",
       .flag = &option_color },
-    { .name = "--no-color", .help = "no colours", .flag = &no_color },
+    { .name = "--no-color", .help = "use no colours", .flag = &no_color },
     { .name = "--ascii",
-      .help = "no characters beyond ASCII",
+      .help = "use ASCII characters only",
       .flag = &option_ascii },
     { 0 },
 };
@@ -85,13 +87,13 @@ static bool parse(view *v)
     selected.kind = NULL;
     const char *const wrong =
         option_events + option_stats + option_states > 1
-            ? "--events, --stats and --states exclude each other"
+            ? "--events, --stats and --states cannot be combined"
         : option_json && !option_events && !option_stats && !option_states
-            ? "--json goes with --events, --stats or --states"
-        : has_nth && !zoom_pattern ? "--nth goes with --zoom"
+            ? "--json requires --events, --stats or --states"
+        : has_nth && !zoom_pattern ? "--nth requires --zoom"
         : option_follow && select_any_but_time()
-            ? "--follow goes with --from, --to, --tracks and --kind: a part "
-              "of what still grows cannot be selected"
+            ? "--follow can only be combined with --from, --to, --tracks and "
+              "--kind: other selections need a finished trace"
             : NULL;
     if (wrong) {
         cli_error(&tool, NULL, "%s", wrong);
@@ -99,11 +101,11 @@ static bool parse(view *v)
     }
     if (!select_check(&tool)) return false;
     if (has_depth && (depth < 1 || depth > 64)) {
-        cli_error(&tool, NULL, "--depth: wants 1 to 64");
+        cli_error(&tool, NULL, "--depth: must be between 1 and 64");
         return false;
     }
     if (width && (width < 20 || width > 1000)) {
-        cli_error(&tool, NULL, "--width: wants 20 to 1000");
+        cli_error(&tool, NULL, "--width: must be between 20 and 1000");
         return false;
     }
     v->track_list = track_list;
@@ -233,8 +235,8 @@ static bool zoom_to_zone(view *v)
     cli_map_close(&s.matches);
     if (!s.found || (has_nth && s.found < nth)) {
         cli_error(&tool, v->path,
-                  "no event named \"%s\"%s; --stats lists names", zoom_pattern,
-                  s.found ? " so many times" : "");
+                  "no event has the name \"%s\"%s; --stats lists names",
+                  zoom_pattern, s.found ? " that often" : "");
         return false;
     }
     // A timeline also shows a little time before and after the zone.
@@ -404,8 +406,8 @@ static bool check_selected(view *v)
         any = any || v->track_selected[i];
     if (!any)
         cli_error(&tool, v->path,
-                  "--tracks %s: no track has such a name; ts-info --tracks "
-                  "lists them, and * stands for anything",
+                  "--tracks %s: no track has this name; ts-info --tracks lists "
+                  "names; * matches any characters",
                   track_list);
     return any;
 }
@@ -436,7 +438,7 @@ int main(int argc, char **argv)
     if (argc < 2 || !parse(&v)) return cli_usage(&tool);
     if (argc > 2 && (!option_states || option_follow)) {
         cli_error(&tool, NULL,
-                  "several files go with --states, and not with "
+                  "several files require --states, and cannot be combined with "
                   "--follow");
         return cli_usage(&tool);
     }

@@ -66,11 +66,11 @@ says() { # NAME MACHINE PATTERN... (each in one line)
 says "a machine without any" none "^NVIDIA: no GPU" "^AMD: no GPU" \
     "^MetaX: no GPU" "^Host" "vdev"
 says "NVIDIA without a driver" bare "1 on the PCI bus, but no driver" \
-    "to mend it .*nvidia-driver"
-says "NVIDIA in a container without its devices" boxed "no /dev/nvidiactl" \
-    "to mend it .*--gpus all"
+    "to fix it .*nvidia-driver"
+says "NVIDIA in a container without its devices" boxed "/dev/nvidiactl does not exist" \
+    "to fix it .*--gpus all"
 says "NVIDIA with all of it" whole "driver  *580.65.06" "cuda  *13.0" \
-    "device 0  *A GPU of glass" "8.00.* GiB, compute capability 9.0" "captured"
+    "device 0  *A GPU of glass" "8.00.* GiB, compute capability 9.0" "recorded"
 DOUBLE_NVML=mismatch says "NVIDIA after an update" whole "version mismatch" \
     "restart the"
 DOUBLE_NVML=crash says "a library that crashes" whole "crashed (signal 6)" \
@@ -104,10 +104,10 @@ version 130101 13.1 grows
 version 130400 13.4 grows
 version 130401 13.4
 check "devices: a CUPTI that is too old" \
-    grep -q "not captured .*too old" "$folder/cupti-12"
+    grep -q "not recorded .*too old" "$folder/cupti-12"
 says "AMD without its files" amd "MI300X" "gfx942, 76 compute units" \
-    "there is no /dev/kfd" "to mend it"
-says "MetaX without its files" metax "MetaX GPU" "not captured"
+    "/dev/kfd does not exist" "to fix it"
+says "MetaX without its files" metax "MetaX GPU" "not recorded"
 
 check "devices: OpenCL, what is installed" sh -c '
     ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1 ||

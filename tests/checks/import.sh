@@ -18,7 +18,7 @@ check "import: what a build without libraries lacks is said" sh -c '
     cp tests/tools/import/kineto/zone.json $0/plain
     gzip -nc tests/tools/import/kineto/zone.json >$0/packed
     ! build/bare/ts-import -o $0/none.sbt $0/plain $0/packed 2>$0/said &&
-        grep "was built without yajl" $0/said &&
+        grep "needs yajl" $0/said &&
         grep "was built without zlib" $0/said && ! test -e $0/none.sbt' $folder
 check "import: ts-query without SQLite says so" sh -c '
     ! build/bare/ts-query tests/cli/view.sbt "SELECT 1" 2>$0/said &&
@@ -29,7 +29,7 @@ check "import: ts-export without zlib writes packets as they are" sh -c '
         build/ts-export --no-compress tests/cli/view.sbt -o $0/same.pftrace &&
         cmp $0/plain.pftrace $0/same.pftrace &&
         ! build/bare/ts-export tests/cli/view.sbt -o $0/none.json.gz \
-            2>$0/said && grep "leave out .gz" $0/said &&
+            2>$0/said && grep "omit .gz" $0/said &&
         ! test -e $0/none.json.gz' $folder
 
 # A pipe that stalls: what came so far is unpacked, and goes with a signal. One

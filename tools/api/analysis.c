@@ -25,7 +25,8 @@ struct ts_analysis {
 static bool take_list(cli_list *list, char *const *items, size_t count)
 {
     if (count > CLI_LIST_MOST)
-        return api_refuse(&tool, "at most 64 settings, and as many of flops");
+        return api_refuse(&tool, "at most 64 settings and 64 flops expressions "
+                                 "are allowed");
     for (size_t i = 0; i < count; i++)
         list->items[i] = items[i];
     list->count = count;
@@ -86,7 +87,7 @@ ts_result ts_analysis_open(ts_analysis **analysis, const ts_analysis_desc *desc,
     *analysis = NULL;
     bool ok = api_begin(&call, &desc->observer, desc->selection, error);
     if (ok && (!desc->path_count || desc->path_count > UINT32_MAX))
-        ok = api_refuse(&tool, "which trace?");
+        ok = api_refuse(&tool, "a trace to read is required");
     ts_analysis *const a = ok ? calloc(1, sizeof *a) : NULL;
     if (ok && !a) ok = cli_out_of_memory(&tool);
     if (ok) ok = take_desc(a, desc) && open_files(a, &call, desc->path_count);
@@ -149,7 +150,7 @@ static bool put(ts_analysis *a, api_call *call, ts_report_format format,
 {
     api_output to;
     if ((unsigned)format > TS_REPORT_HTML)
-        return api_refuse(&tool, "an analysis is text, JSON or HTML");
+        return api_refuse(&tool, "an analysis must be text, JSON or HTML");
     if (!check(a, output, kinds[format]) || !compute(a) ||
         !api_output_open(&to, call, &tool, output))
         return false;
@@ -176,7 +177,7 @@ static bool put_flame(ts_analysis *a, api_call *call, const char *by,
 {
     api_output to;
     if (by && strcmp(by, "gpu") != 0 && strcmp(by, "zones") != 0)
-        return api_refuse(&tool, "a flame graph is by gpu or zones");
+        return api_refuse(&tool, "a flame graph must be by gpu or zones");
     if (!check(a, output, is_svg ? CLI_SVG : CLI_FOLDED) ||
         !api_output_open(&to, call, &tool, output))
         return false;

@@ -66,7 +66,8 @@ bool api_output_check(const cli_tool *tool, const ts_output *output,
 {
     const cli_output one = { "path", output->path, kind };
     if (!!output->path + !!output->stream + !!output->write != 1)
-        return api_refuse(tool, "an output is one of path, stream and write");
+        return api_refuse(tool, "an output must be one of path, stream and "
+                                "write");
     return !output->path || cli_outputs_check(tool, &one, 1, inputs, count);
 }
 
@@ -98,7 +99,7 @@ bool api_output_close(api_output *to, api_call *call, const cli_tool *tool,
     const bool closed = fclose(to->stream) == 0 && !to->failed;
     if (keep && !closed)
         return cli_fail(tool, TS_ERR_IO, NULL,
-                        "the output cannot be written: its callback says so");
+                        "the output cannot be written: its callback failed");
     return keep;
 }
 

@@ -59,10 +59,12 @@ static bool cut_file(cut_job *job, api_call *call, const ts_cut_desc *desc,
 {
     char words[WORDS], *path = (char *)(uintptr_t)desc->path;
     replay_job files = { .tool = &tool };
-    if (!desc->path) return api_refuse(&tool, "which trace?");
-    if (!desc->output) return api_refuse(&tool, "where to? Give -o FILE");
+    if (!desc->path) return api_refuse(&tool, "a trace to read is required");
+    if (!desc->output)
+        return api_refuse(&tool, "an output is required: -o FILE");
     if ((unsigned)desc->deps > TS_CUT_DEPS_NONE)
-        return api_refuse(&tool, "what is kept besides is calls, both or none");
+        return api_refuse(&tool, "the additional events to keep must be calls, "
+                                 "both or none");
     job->path = desc->path;
     job->out = desc->output;
     job->options.anonymise = desc->anonymise;

@@ -86,7 +86,7 @@ static bool open_diff(ts_diff *d, api_call *call, const ts_diff_desc *desc)
     const size_t most = UINT32_MAX;
     if (!desc->a_count || !desc->b_count || desc->a_count > most ||
         desc->b_count > most)
-        return api_refuse(&tool, "which two traces?");
+        return api_refuse(&tool, "two traces to compare are required");
     if (!take_desc(d, desc) ||
         !diff_alpha_read(&tool, desc->alpha, &d->diff.alpha) ||
         !select_check(&tool) || !take_gates(d, desc))
@@ -175,7 +175,8 @@ static bool put(ts_diff *d, api_call *call, ts_report_format format,
 {
     api_output to;
     if ((unsigned)format > TS_REPORT_JUNIT || format == TS_REPORT_HTML)
-        return api_refuse(&tool, "a diff is text, JSON, Markdown or JUnit");
+        return api_refuse(&tool,
+                          "a diff must be text, JSON, Markdown or JUnit");
     for (int side = 0; side < 2; side++)
         if (!api_output_check(&tool, output, kinds[format],
                               (const char *const *)d->paths[side],

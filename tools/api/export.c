@@ -103,9 +103,9 @@ static void report_graph(const export_call *e)
                  select_any() ? "selected" : "in the trace");
     else if (e->graph == DOT_TOO_MANY)
         cli_fail(&tool, TS_ERR_UNSUPPORTED, path,
-                 "%s nodes would be drawn%s; more than %s make no picture: "
-                 "take a part with --from and --to, join what is near with "
-                 "--nodes 60, or raise --limit",
+                 "the graph has %s nodes%s, more than %s: select a part with "
+                 "--from and --to, merge nodes with --nodes 60, or raise "
+                 "--limit",
                  cli_count(e->nodes.nodes).s,
                  e->desc->collapse ? " even with --collapse" : "",
                  cli_count(node_limit(e->desc)).s);
@@ -141,7 +141,7 @@ static bool export_graph(export_call *e)
     if (!cli_trace_damage(&e->trace, &tool, e->desc->path, e->damaged))
         return true;
     return cli_fail(&tool, TS_ERR_CORRUPT, e->desc->path,
-                    "the output has everything else");
+                    "the output contains everything else");
 }
 
 /* ---- Slices -------------------------------------------------------------- */
@@ -154,8 +154,8 @@ static bool packing_is_there(const ts_export_desc *desc,
     if (*packing == EXPORT_PLAIN || export_packs) return true;
     if (*packing == EXPORT_GZIP)
         return cli_fail(&tool, TS_ERR_UNSUPPORTED, path,
-                        "this ts-export was built without zlib, which "
-                        "compresses; leave out .gz");
+                        "this ts-export was built without zlib and cannot "
+                        "compress; omit .gz");
     cli_error(&tool, path,
               "is not compressed: this ts-export was built without zlib");
     *packing = EXPORT_PLAIN;
@@ -188,15 +188,16 @@ static bool export_slices(export_call *e)
     e->counts->lanes = e->slices.lanes;
     if (e->trace.info->unknown_events)
         cli_error(&tool, e->desc->path,
-                  "%s events are of kinds that this version does not know; "
-                  "they are not in the output",
+                  "%s events of kinds that this version does not know are not "
+                  "in the output",
                   cli_count(e->trace.info->unknown_events).s);
     const size_t damage =
         cli_trace_damage(&e->trace, &tool, e->desc->path, e->damaged);
     if (e->result == TS_OK && !damage) return true;
     const ts_result why = e->result != TS_OK ? e->result : TS_ERR_CORRUPT;
     return cli_fail(&tool, why, e->desc->path,
-                    "%s; the output has everything else", ts_result_text(why));
+                    "%s; the output contains everything else",
+                    ts_result_text(why));
 }
 
 /* ---- The call ------------------------------------------------------------ */
@@ -221,9 +222,10 @@ static bool export_file(export_call *e)
 {
     const ts_export_desc *const desc = e->desc;
     const ts_output *const to = &desc->output;
-    if (!desc->path) return api_refuse(&tool, "which trace?");
+    if (!desc->path) return api_refuse(&tool, "a trace to read is required");
     if (!!to->path + !!to->stream + !!to->write != 1)
-        return api_refuse(&tool, "an output is one of path, stream and write");
+        return api_refuse(&tool, "an output must be one of path, stream and "
+                                 "write");
     if (!select_check(&tool) || !export_request_read(&e->request, &tool, desc))
         return false;
     bool ok = open_trace(e);

@@ -31,8 +31,8 @@ static void report_cut(ts_import *all, const import_job *job)
     if (!why && !job->is_cut) return;
     all->cut++;
     cli_fail(&tool, TS_ERR_CORRUPT, import_source_name(job->source),
-             "%s; the output has what comes before",
-             why ? why : "the file ends early");
+             "%s; the output contains everything before",
+             why ? why : "the file is truncated");
 }
 
 // Finishes a job. False if the caller has to close it.
@@ -61,11 +61,10 @@ static bool is_database(const uint8_t *head, size_t size)
 
 static const char *why_unknown(const ts_import *all)
 {
-    return all->is_sbt        ? "it is an SBT file already"
-           : all->is_database ? "it is an SQLite database, damaged or cut "
-                                "short or with the tables of none of the "
-                                "formats"
-                              : "it is none of the formats";
+    return all->is_sbt        ? "it is already an SBT file"
+           : all->is_database ? "it is an SQLite database that is damaged or "
+                                "truncated, or has tables of an unknown format"
+                              : "its format is unknown";
 }
 
 static void take_unknown(ts_import *all, import_source *source)
@@ -85,7 +84,7 @@ static void take_unknown(ts_import *all, import_source *source)
     free(all->unknown_name);
     all->unknown_name = strdup(import_source_name(source));
     if (all->desc->verbose)
-        cli_error(&tool, import_source_name(source), "%s; left out",
+        cli_error(&tool, import_source_name(source), "%s; skipped",
                   why_unknown(all));
 }
 
@@ -107,7 +106,8 @@ static void import_one(ts_import *all, import_source *source)
     if (format->missing) {
         all->failed++;
         cli_fail(&tool, TS_ERR_UNSUPPORTED, import_source_name(source),
-                 "this is %s, for which this ts-import was built without %s",
+                 "this is %s, which needs %s; this ts-import was built without "
+                 "it",
                  format->title, format->missing);
         return;
     }
@@ -155,7 +155,7 @@ static void report_bad(const import_output *o)
     FILE *const out = cli_error_begin(&tool, NULL);
     cli_put_text(out, o->from, strlen(o->from));
     fprintf(out,
-            ": %s %s left out:", cli_counted(sum(bad), "bad row", "bad rows").s,
+            ": %s %s skipped:", cli_counted(sum(bad), "bad row", "bad rows").s,
             sum(bad) == 1 ? "is" : "are");
     for (size_t i = 0; i < bad->count; i++)
         fprintf(out, "%s %s %s", i ? "," : "",
@@ -169,10 +169,9 @@ static void report_secret(const import_output *o)
     if (!o->job->secret.s[0]) return;
     FILE *const out = cli_error_begin(&tool, NULL);
     cli_put_text(out, o->from, strlen(o->from));
-    fputs(": metadata seem to hold a token or password (", out);
+    fputs(": metadata seems to contain a token or password (", out);
     cli_put_text(out, o->job->secret.s, strlen(o->job->secret.s));
-    fputs("), and the trace has them too: ts-cut --anonymise leaves them out",
-          out);
+    fputs("), which was imported; ts-cut --anonymise removes it", out);
     cli_error_end();
 }
 
@@ -236,16 +235,15 @@ static bool report_nothing(const ts_import *all)
 {
     if (all->failed) return false;
     if (all->left_out)
-        return cli_fail(&tool, TS_ERR_NOT_FOUND, NULL, "no file is of rank %s",
+        return cli_fail(&tool, TS_ERR_NOT_FOUND, NULL, "no file has rank %s",
                         all->desc->rank);
     if (!all->sources)
-        cli_fail(&tool, TS_ERR_NOT_FOUND, NULL, "there are no files in it");
+        cli_fail(&tool, TS_ERR_NOT_FOUND, NULL, "it contains no files");
     else if (all->sources == 1)
         cli_fail(&tool, TS_ERR_NOT_FOUND, all->unknown_name, "%s",
                  why_unknown(all));
     else
-        cli_fail(&tool, TS_ERR_NOT_FOUND, NULL,
-                 "no file is of any of the formats");
+        cli_fail(&tool, TS_ERR_NOT_FOUND, NULL, "no file has a known format");
     if (all->sources && (all->sources != 1 || !all->is_sbt))
         import_list_formats(&tool);
     return false;
@@ -256,9 +254,10 @@ static bool report_nothing(const ts_import *all)
 static bool import_files(ts_import *all)
 {
     const ts_import_desc *const desc = all->desc;
-    if (!desc->path_count) return api_refuse(&tool, "which file?");
+    if (!desc->path_count)
+        return api_refuse(&tool, "a file to read is required");
     if (!desc->output || !*desc->output || !strcmp(desc->output, "-"))
-        return api_refuse(&tool, "name the SBT file to write with -o OUT");
+        return api_refuse(&tool, "an output is required: -o OUT");
     if (!import_request_check(&tool, desc->format, desc->rank)) return false;
     all->outputs.tool = &tool;
     all->outputs.requested = desc->output;

@@ -34,7 +34,7 @@ static void put_details(FILE *out, const ts_import_output *o)
         if (o->events[i])
             fprintf(out, "        %12s  %s\n", cli_count(o->events[i]).s,
                     ts_event_name(i));
-    put_list(out, "bad, left out", o->bad);
+    put_list(out, "bad, skipped", o->bad);
     put_list(out, "flawed, kept", o->flawed);
     put_list(out, "no place in SBT", o->no_place);
     put_list(out, "times estimated", o->estimated);
@@ -109,7 +109,7 @@ static bool put(const ts_import *all, api_call *call, ts_report_format format,
 {
     api_output to;
     if ((unsigned)format > TS_REPORT_JSON)
-        return api_refuse(&tool, "an import is text or JSON");
+        return api_refuse(&tool, "an import must be text or JSON");
     if (!api_output_check(&tool, output,
                           format == TS_REPORT_JSON ? CLI_JSON : CLI_ANY, NULL,
                           0) ||

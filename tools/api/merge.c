@@ -16,10 +16,11 @@ static bool merge(ts_merge *m, api_call *call, const ts_merge_desc *desc)
 {
     cli_list offsets = { .count = desc->offset_count };
     if (!desc->path_count || desc->path_count > UINT32_MAX)
-        return api_refuse(&tool, "which traces?");
-    if (!desc->output) return api_refuse(&tool, "where to? Give -o FILE");
+        return api_refuse(&tool, "traces to read are required");
+    if (!desc->output)
+        return api_refuse(&tool, "an output is required: -o FILE");
     if (desc->offset_count > CLI_LIST_MOST)
-        return api_refuse(&tool, "at most 64 offsets");
+        return api_refuse(&tool, "at most 64 offsets are allowed");
     for (size_t i = 0; i < desc->offset_count; i++)
         offsets.items[i] = desc->offsets[i];
     m->paths = api_keep_all(&m->texts, desc->paths, desc->path_count);
@@ -77,7 +78,7 @@ static bool put(const ts_merge *m, api_call *call, ts_report_format format,
 {
     api_output to;
     if ((unsigned)format > TS_REPORT_JSON)
-        return api_refuse(&tool, "a merge is text or JSON");
+        return api_refuse(&tool, "a merge must be text or JSON");
     if (!api_output_check(&tool, output,
                           format == TS_REPORT_JSON ? CLI_JSON : CLI_ANY,
                           (const char *const *)m->paths, m->job.file_count) ||

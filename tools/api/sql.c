@@ -36,7 +36,7 @@ static bool open_sql(ts_sql *s, api_call *call, const ts_sql_desc *desc)
     for (size_t i = 0; i < desc->setting_count; i++)
         if (!query_set(s->query, desc->settings[i]))
             return cli_fail(&tool, TS_ERR_USAGE, NULL,
-                            "--set %s: it is NAME=VALUE", desc->settings[i]);
+                            "--set %s: must be NAME=VALUE", desc->settings[i]);
     return true;
 }
 
@@ -88,7 +88,7 @@ static bool run_job(ts_sql *s, api_call *call, const sql_job *job,
     static const cli_kind kinds[] = { CLI_ANY, CLI_ANY, CLI_JSON };
     api_output to;
     if ((unsigned)job->format > TS_SQL_JSON)
-        return api_refuse(&tool, "rows are a table, CSV or JSON");
+        return api_refuse(&tool, "rows must be a table, CSV or JSON");
     if (!api_output_check(&tool, output, kinds[job->format],
                           (const char *const *)s->paths, s->count) ||
         !api_output_open(&to, call, &tool, output))
@@ -155,7 +155,7 @@ static bool save(ts_sql *s, const char *path, const char *text)
 {
     const cli_output output = { "path", path, CLI_DATABASE };
     if (!path || !strcmp(path, "-"))
-        return api_refuse(&tool, "a database is written to a file");
+        return api_refuse(&tool, "a database must be written to a file");
     return cli_regular_check(&tool, path) &&
            cli_outputs_check(&tool, &output, 1, (const char *const *)s->paths,
                              s->count) &&

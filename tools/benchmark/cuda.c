@@ -42,13 +42,13 @@ static bool open_cuda(char *name, size_t size, const char **why)
                                ".visible .entry nothing()\n{\n    ret;\n}\n";
     void *context, *module;
     int device;
-    *why = "NVIDIA's driver (libcuda.so.1) is not there";
+    *why = "NVIDIA's driver (libcuda.so.1) was not found";
     if (!load()) return false;
     *why = "NVIDIA's driver has no device";
     if (cu.cuInit(0) || cu.cuDeviceGet(&device, 0) ||
         cu.cuDeviceGetName(name, (int)size, device))
         return false;
-    *why = "its driver loads no kernel";
+    *why = "its driver cannot load a kernel";
     return !cu.cuDevicePrimaryCtxRetain(&context, device) &&
            !cu.cuCtxSetCurrent(context) &&
            !cu.cuModuleLoadData(&module, text) &&

@@ -66,13 +66,13 @@ static bool open_hip(char *name, size_t size, const char **why)
 {
     void *module;
     int device;
-    *why = "AMD's runtime (libamdhip64.so) is not there";
+    *why = "AMD's runtime (libamdhip64.so) was not found";
     if (!load()) return false;
     *why = "AMD's runtime has no device";
     if (hip.hipInit(0) || hip.hipDeviceGet(&device, 0) ||
         hip.hipDeviceGetName(name, (int)size, device))
         return false;
-    *why = "AMD's compiler (libhiprtc.so) is not there, or does not work";
+    *why = "AMD's compiler (libhiprtc.so) was not found, or does not work";
     char *const code = load_compiler() ? compile() : NULL;
     return code && !hip.hipModuleLoadData(&module, code) &&
            !hip.hipModuleGetFunction(&kernel, module, "nothing");

@@ -68,7 +68,7 @@ static bool open_opencl(char *name, size_t size, const char **why)
 {
     const char *text = "kernel void nothing(void) {}";
     int32_t error = 0;
-    *why = "libOpenCL.so.1 is not there";
+    *why = "libOpenCL.so.1 was not found";
     if (!load()) return false;
     handle device = find_device(GPU);
     if (!device) device = find_device(ANY);

@@ -68,14 +68,14 @@ bool cli_trace_distinct(const cli_tool *tool, const cli_trace *a,
     const uint8_t *const session = b->info->session;
     if (cli_same_file(a->path, b->path)) {
         cli_fail(tool, TS_ERR_STATE, b->path,
-                 "is given twice; several traces are of one process each");
+                 "is given twice; each trace must be of a different process");
         return false;
     }
     if (memcmp(a->info->session, session, sizeof unknown) ||
         !memcmp(session, unknown, sizeof unknown))
         return true;
     cli_fail(tool, TS_ERR_STATE, b->path,
-             "is of the same session as %s: what that process did would "
+             "belongs to the same session as %s, so that its events would "
              "count twice",
              a->path);
     return false;
@@ -99,7 +99,8 @@ bool cli_output_check(const cli_tool *tool, const char *path,
 {
     if (!strcmp(path, "-")) {
         cli_fail(tool, TS_ERR_IO, NULL,
-                 "-o -: a trace is written to a file, not to standard output");
+                 "-o -: a trace must be written to a file, not to standard "
+                 "output");
         return false;
     }
     if (!*path) {
@@ -109,7 +110,7 @@ bool cli_output_check(const cli_tool *tool, const char *path,
     for (size_t i = 0; i < count; i++) {
         if (!cli_same_file(inputs[i], path)) continue;
         cli_fail(tool, TS_ERR_IO, path,
-                 "is the trace itself; name another output");
+                 "is the input trace; choose another output");
         return false;
     }
     return cli_regular_check(tool, path) &&

@@ -203,8 +203,8 @@ bool cli_joined_check(const cli_tool *tool, const char *path, const char *key)
     ts_reader_close(reader);
     if (!own)
         cli_fail(tool, TS_ERR_IO, path,
-                 "exists and was not written by %s: is it one of the traces "
-                 "to read? Name the output with -o, or remove it",
+                 "exists and was not written by %s; if it is an input, name "
+                 "the output with -o, otherwise remove it",
                  tool->name);
     return own;
 }
@@ -217,7 +217,7 @@ bool cli_replace_check(const cli_tool *tool, const char *path, cli_kind kind)
     const cli_kind old = kind_of(&h);
     if (old == kind) return true;
     cli_fail(tool, TS_ERR_IO, path,
-             "exists and is %s%snot %s: remove it, or name another output",
+             "exists and is %s%snot %s: remove it, or choose another output",
              name_of(old), old == CLI_ANY ? "" : ", ", name_of(kind));
     return false;
 }

@@ -224,7 +224,7 @@ static void help(const cli_tool *tool)
     puts("\n");
     for (const cli_option *o = tool->options; o->name; o++)
         help_line(o->name, o->help);
-    help_line("-h, --help", "print this and exit");
+    help_line("-h, --help", "print this help and exit");
     help_line("-V, --version", "print the version and exit");
 }
 
@@ -258,8 +258,8 @@ static const char *no_such_option(const cli_tool *tool, const char *word)
     }
     cli_near_try(&near, "--help", 6);
     cli_near_try(&near, "--version", 9);
-    if (!near.name) return "no such option";
-    snprintf(wrong, sizeof wrong, "no such option; did you mean %.*s?",
+    if (!near.name) return "unknown option";
+    snprintf(wrong, sizeof wrong, "unknown option; did you mean %.*s?",
              (int)near.size, near.name);
     return wrong;
 }
@@ -281,22 +281,22 @@ static const char *take(const cli_tool *tool, char **argv, int argc, int *i)
     const cli_option *const o = find(tool, argv[*i], &value);
     if (!o) return no_such_option(tool, argv[*i]);
     if (!takes_value(o) || (!value && may_have_none(o))) {
-        if (value) return "takes no value";
+        if (value) return "does not take a value";
         if (o->flag) *o->flag = true;
         return NULL;
     }
     if (!value && *i + 1 < argc) {
         value = argv[++*i];
         if (is_option(tool, value)) {
-            snprintf(wrong, sizeof wrong, "needs a value, but %.60s follows",
-                     value);
+            snprintf(wrong, sizeof wrong,
+                     "needs a value, but is followed by %.60s", value);
             return wrong;
         }
     }
     if (!value) return "needs a value";
     if (set_value(o, value)) return NULL;
     if (o->list) return "is given too often";
-    snprintf(wrong, sizeof wrong, "'%.60s' is no %s", value,
+    snprintf(wrong, sizeof wrong, "'%.60s' is not a %s", value,
              o->number ? "whole number" : "time with a unit, such as 1.5ms");
     return wrong;
 }

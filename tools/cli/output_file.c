@@ -58,7 +58,7 @@ bool cli_outputs_check(const cli_tool *tool, const cli_output *outputs,
             if (is_stdout(to->path) || !cli_same_file(inputs[k], to->path))
                 continue;
             cli_fail(tool, TS_ERR_IO, to->path,
-                     "%s would replace what is read; name another output",
+                     "%s would replace an input; choose another output",
                      to->option);
             return false;
         }

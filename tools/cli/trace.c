@@ -29,21 +29,25 @@ static void say_salvage(const cli_trace *trace, const cli_tool *tool,
     const ts_info *const info = trace->info;
     if (info->salvaged)
         cli_error(tool, path,
-                  "the recording ended without a stop; %s saved "
-                  "from its sidecar",
+                  "the recording was not stopped properly; %s salvaged from "
+                  "its sidecar",
                   cli_counted(info->salvaged, "record was", "records were").s);
     if (info->salvage_failed)
-        cli_error(tool, path, "left-over records could not be saved: %s",
+        cli_error(tool, path,
+                  "records in the sidecar could not be salvaged: "
+                  "%s",
                   ts_result_text(info->salvage));
     else if (info->live && !info->finished)
-        cli_error(tool, path, "still being written; this is what is there");
+        cli_error(tool, path,
+                  "still being written; this shows the part "
+                  "written so far");
     else if (!info->finished && !info->salvaged)
         cli_error(tool, path,
-                  "unfinished: the recorder died and left nothing to save, or "
-                  "the file was cut");
+                  "unfinished: the recorder died and its sidecar is missing, "
+                  "or the file was truncated");
     if (info->clock_estimated)
         cli_error(tool, path,
-                  "the clock's frequency is not in the trace; times are "
+                  "the trace does not contain the clock frequency; times are "
                   "estimates");
 }
 
@@ -68,7 +72,7 @@ static void say_losses(const cli_trace *trace, const cli_tool *tool,
                        const char *path)
 {
     if (!trace->info->lost) return;
-    cli_error(tool, path, "%s record%s lost (%s); ts-info --losses tells where",
+    cli_error(tool, path, "%s record%s lost (%s); ts-info --losses lists where",
               cli_count(trace->info->lost).s,
               trace->info->lost == 1 ? " was" : "s were",
               cli_loss_causes(trace->reader, -1).s);
@@ -158,13 +162,13 @@ static void say_failure(const cli_tool *tool, const char *path,
 {
     if (result == TS_ERR_IO)
         cli_fail(tool, result, path, "cannot be read: %s",
-                 number ? strerror(number) : "not a file of bytes");
+                 number ? strerror(number) : "not a regular file");
     else if (result == TS_ERR_TRUNCATED)
         cli_fail(tool, result, path, "too short to be an SBT file");
     else if (result == TS_ERR_NOT_SBT && is_importable(path))
         cli_fail(tool, result, path,
-                 "not an SBT file; `ts-import -o OUT.sbt %s` makes one of a "
-                 "trace of another tool",
+                 "not an SBT file; `ts-import -o OUT.sbt %s` converts traces "
+                 "of other tools",
                  path);
     else
         cli_fail(tool, result, path, "%s", ts_result_text(result));
@@ -212,11 +216,11 @@ bool cli_window_check(const cli_trace *trace, const cli_tool *tool,
     if (!cli_event_count(info)) return true;
     if (from_ns && *from_ns > info->last_ns)
         cli_fail(tool, TS_ERR_NOT_FOUND, trace->path,
-                 "nothing is after --from %s: the last event ends at %s",
+                 "no event ends after --from %s: the last one ends at %s",
                  cli_time(*from_ns).s, cli_time(info->last_ns).s);
     else if (to_ns && *to_ns < info->first_ns)
         cli_fail(tool, TS_ERR_NOT_FOUND, trace->path,
-                 "nothing is before --to %s: the first event begins at %s",
+                 "no event begins before --to %s: the first one begins at %s",
                  cli_time(*to_ns).s, cli_time(info->first_ns).s);
     else
         return true;

@@ -85,14 +85,14 @@ static void say_ranks(const cut_job *job, const ranks *r, const char *text)
     size_t count = 0;
     if (!r->key && number_of(r->reader, 0, "rank", &number)) {
         cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
-                 "--rank %s: it is of rank %" PRId64, text, number);
+                 "--rank %s: the trace is of rank %" PRId64, text, number);
         return;
     }
     FILE *const out = cli_error_begin(job->tool, job->path);
     fputs("--rank ", out);
     cli_put_text(out, text, strlen(text));
-    fputs(r->key ? ": no such rank; there are:\n"
-                 : ": the trace says nothing of ranks",
+    fputs(r->key ? ": no such rank; the trace has:\n"
+                 : ": the trace records no ranks",
           out);
     for (size_t i = 0; r->key && ts_reader_track_at(r->reader, i, &track); i++)
         if (track.type == TS_TRACK_PROCESS &&
@@ -152,7 +152,7 @@ static bool say_processes(const cut_job *job, const char *text, size_t size)
     fputs("--process '", out);
     cli_put_text(out, text, size);
     fputs(job->options.process_count
-              ? "': no such process is of these ranks; the trace has:\n"
+              ? "': no such process belongs to these ranks; the trace has:\n"
               : "': no such process; the trace has:\n",
           out);
     for (size_t i = 0; ts_reader_track_at(reader, i, &track); i++) {

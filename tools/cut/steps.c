@@ -83,13 +83,13 @@ static bool say_steps(const cut_job *job, const steps *s, const char *text)
 {
     if (!s->seen)
         cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
-                 "--step %s: no steps are marked, neither by zones called "
-                 "ProfilerStep#N nor by frames, and ts-analyze finds none",
+                 "--step %s: no steps are marked by zones named ProfilerStep#N "
+                 "or by frames, and ts-analyze detects none",
                  text);
     else if (s->least == s->most)
         cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
-                 "--step %s: the only step that the trace marks is %" PRIu64,
-                 text, s->least);
+                 "--step %s: the trace marks only step %" PRIu64, text,
+                 s->least);
     else
         cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
                  "--step %s: the trace marks steps %" PRIu64 " to %" PRIu64,

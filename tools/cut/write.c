@@ -146,30 +146,32 @@ static void say_zones(const cut_job *job)
         cli_near_try(&near, name.text, name.size);
     }
     cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
-             "no zone is called '%s'%s%.*s%s", job->options.zones,
+             "no zone has the name '%s'%s%.*s%s", job->options.zones,
              near.name ? "; did you mean '" : "", (int)near.size,
              near.name ? near.name : "",
-             near.name ? "'?" : "; ts-analyze --only zones lists them");
+             near.name ? "'?" : "; ts-analyze --only zones lists the names");
 }
 
 static void say(const cut_job *job, ts_result result, int failed)
 {
     if (job->counts.unknown)
         cli_error(job->tool, job->out,
-                  "%s events of kinds that a later version made are left out",
+                  "%s events of kinds that this version does not know are "
+                  "skipped",
                   cli_count(job->counts.unknown).s);
     if (job->undefined)
         cli_error(job->tool, job->out,
-                  "%s numbers that nothing in the trace defines are left out",
+                  "%s references to undefined dictionary entries are skipped",
                   cli_count(job->undefined).s);
     if (result == TS_OK && job->options.anonymise &&
         ts_reader_capture_count(job->trace->reader))
         cli_error(job->tool, job->out,
-                  "captures hold code and memory: they are left out");
+                  "captures are removed because they contain code and memory");
     if (result == TS_ERR_NOT_FOUND)
         cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
-                 job->temporary ? "no event is selected by %s"
-                                : "no event is like that: nothing is written",
+                 job->temporary ? "%s selects no event"
+                                : "no event matches, so that no trace is "
+                                  "written",
                  job->options.what);
     else if (result != TS_OK)
         cli_fail(job->tool, result, job->out, "cannot be written: %s",

@@ -127,20 +127,19 @@ static bool say_frames(const frames *f, const char *text)
     const cut_job *const job = f->job;
     if (f->several)
         cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
-                 "--frame %s: there are frames of several names; say "
-                 "NAME:%s",
-                 text, text);
+                 "--frame %s: frames have several names; use NAME:%s", text,
+                 text);
     else if (!f->seen && cut_has_step_zones(job))
         cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
-                 "--frame %s: there are no frames, but there are steps: use "
+                 "--frame %s: the trace contains no frames, but steps: use "
                  "--step",
                  text);
     else if (!f->seen)
         cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
-                 "--frame %s: there are no such frames", text);
+                 "--frame %s: the trace contains no such frames", text);
     else
         cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
-                 "--frame %s: there are frames 0 to %" PRIu64, text,
+                 "--frame %s: the trace contains frames 0 to %" PRIu64, text,
                  f->seen - 1);
     return false;
 }
@@ -151,7 +150,7 @@ bool cut_frames_valid(const cli_tool *tool, const char *text)
     frames f;
     if (parse_range(colon ? colon + 1 : text, &f)) return true;
     cli_fail(tool, TS_ERR_USAGE, NULL,
-             "--frame %s: it is A..B, numbers from 0, or NAME:A..B", text);
+             "--frame %s: must be A..B, numbers from 0, or NAME:A..B", text);
     return false;
 }
 

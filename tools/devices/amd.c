@@ -90,9 +90,9 @@ static void query_libraries(const devices_query *query)
         if (!through || i == 1) through = libraries[i].fact;
     }
     if (!through) {
-        devices_write(query, DEVICES_FAILS, "libamdhip64 is not there",
-                      "install ROCm, or the package that brings "
-                      "libamdhip64 and rocprofiler-sdk");
+        devices_write(query, DEVICES_FAILS, "libamdhip64 was not found",
+                      "install ROCm, or the packages with libamdhip64 and "
+                      "rocprofiler-sdk");
         return;
     }
 #if __has_include("backends/ts_hip.h")
@@ -111,7 +111,7 @@ void devices_query_amd(const devices_query *query)
     const uint32_t nodes = say_nodes(query);
     if (!on_bus && !nodes) {
         devices_write_reason(query, DEVICES_NOTHING,
-                             "no GPU of it on the PCI bus");
+                             "no GPU of this vendor on the PCI bus");
         return;
     }
     if (devices_read(query, "/sys/module/amdgpu/version", version,
@@ -126,8 +126,8 @@ void devices_query_amd(const devices_query *query)
             devices_in_container(query)
                 ? "run the container with --device /dev/kfd "
                   "--device /dev/dri"
-                : "load amdgpu (modprobe amdgpu); not every GPU is "
-                  "supported by it");
+                : "load amdgpu (modprobe amdgpu); it does not support every "
+                  "GPU");
         return;
     }
     if (devices_may_use(query, "/dev/kfd")) query_libraries(query);

@@ -139,8 +139,8 @@ bool devices_may_use(const devices_query *query, const char *path)
     if (errno == ENOENT || stat(whole, &about) != 0) {
         const bool inside = devices_in_container(query);
         devices_write(query, DEVICES_FAILS,
-                      cli_format("there is no %.40s", path).s, "%s",
-                      inside ? "give the container its devices"
+                      cli_format("%.40s does not exist", path).s, "%s",
+                      inside ? "pass the devices to the container"
                              : "load the driver's kernel module");
         return false;
     }
@@ -148,11 +148,11 @@ bool devices_may_use(const devices_query *query, const char *path)
     snprintf(group, sizeof group, "%s", g ? g->gr_name : "");
     if (about.st_mode & S_IWGRP && *group && about.st_gid)
         devices_write(query, DEVICES_FAILS,
-                      cli_format("%.40s may not be opened", path).s,
+                      cli_format("no permission to open %.40s", path).s,
                       "sudo usermod -aG %s $USER, and log in again", group);
     else
         devices_write(query, DEVICES_FAILS,
-                      cli_format("%.40s may not be opened", path).s,
+                      cli_format("no permission to open %.40s", path).s,
                       "sudo chmod a+rw %s", path);
     return false;
 }

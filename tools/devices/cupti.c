@@ -31,23 +31,24 @@ static const struct {
     const char *text;
 } notes[] = {
     { 13, 15,
-      "before CUDA 11.2 the first kernels may wait 5 s and more for CUPTI: "
-      "--delay leaves that out" },
+      "before CUDA 11.2, the first kernels may wait 5 s and more for CUPTI: "
+      "skip this time with --delay" },
     { 22, 23,
-      "of CUDA 12.4 Update 1 it is known that CUPTI reported no kernels: the "
-      "trace says so if it happens" },
+      "in CUDA 12.4 Update 1, CUPTI may report no kernels; the trace contains "
+      "a warning if this occurs" },
     { 24, 130100,
-      "from CUDA 12.6 to 13.0 kernels have no times by a clock of ours: "
-      "CUPTI's is sampled, and times beside the host's are less exact" },
+      "from CUDA 12.6 to 13.0, kernels are not timed by the host's clock: "
+      "CUPTI's clock is sampled, so that times relative to the host are less "
+      "exact" },
     { 130000, 130001,
-      "CUDA 13.0 before its Update 1 has no records of "
-      "cudaDeviceSynchronize: they are in the loss ledger" },
+      "CUDA 13.0 before Update 1 has no records of cudaDeviceSynchronize: they "
+      "are counted as lost" },
     { 13, 130101,
-      "before CUDA 13.1 Update 1 kernels of graphs may name the wrong launch "
-      "from the second session of a process on" },
+      "before CUDA 13.1 Update 1, kernels of graphs may refer to the wrong "
+      "launch from the second session of a process on" },
     { 13, 130401,
-      "before CUDA 13.4 Update 1 memory grows in long runs: --duration, or a "
-      "newer CUPTI" },
+      "before CUDA 13.4 Update 1, memory grows in long runs: use --duration, "
+      "or a newer CUPTI" },
 };
 
 void devices_cupti_notes(const devices_query *query, uint32_t version)

@@ -20,7 +20,7 @@ void devices_query_metax(const devices_query *query)
     const uint32_t on_bus = devices_on_bus(query, 0x9999);
     if (!on_bus) {
         devices_write_reason(query, DEVICES_NOTHING,
-                             "no GPU of it on the PCI bus");
+                             "no GPU of this vendor on the PCI bus");
         return;
     }
     for (uint32_t i = 0; i < on_bus; i++)
@@ -33,9 +33,8 @@ void devices_query_metax(const devices_query *query)
         devices_write(query, DEVICES_FACT, "maca", "%s", path);
     void *const mcpti = devices_open(mcpti_names, path, sizeof path);
     if (!mcpti) {
-        devices_write(query, DEVICES_FAILS, "libmcpti.so is not there",
-                      "install MACA, or put its lib folder into "
-                      "LD_LIBRARY_PATH");
+        devices_write(query, DEVICES_FAILS, "libmcpti.so was not found",
+                      "install MACA, or add its lib folder to LD_LIBRARY_PATH");
         return;
     }
     if (devices_find(mcpti, "mcptiGetVersion", &get) && get(&number) == 0)
@@ -43,7 +42,7 @@ void devices_query_metax(const devices_query *query)
                       path);
 #if __has_include("backends/ts_cupti.h")
     devices_write(query, DEVICES_WORKS, "kernels, copies, calls",
-                  "through MCPTI, if its records are as expected: "
+                  "through MCPTI, if its records have the expected layout: "
                   "ts-record COMMAND");
 #else
     devices_write_reason(query, DEVICES_FAILS,

@@ -88,7 +88,7 @@ static int query_nvml(const devices_query *query)
     int version = 0;
     unsigned count = 0;
     if (!nvml_load(&n)) {
-        devices_write(query, DEVICES_FAILS, "libnvidia-ml.so.1 is not there",
+        devices_write(query, DEVICES_FAILS, "libnvidia-ml.so.1 was not found",
                       "%s",
                       devices_in_container(query)
                           ? "run the container with "
@@ -103,8 +103,8 @@ static int query_nvml(const devices_query *query)
         devices_write(query, DEVICES_FAILS,
                       cli_format("NVML: %.40s", n.error(result)).s, "%s",
                       result == 18 ? "the driver was updated: restart the "
-                                     "machine, or load its module again"
-                                   : "nvidia-smi and dmesg tell more");
+                                     "machine, or reload its module"
+                                   : "see the output of nvidia-smi and dmesg");
         return -1;
     }
     if (n.driver_version(driver, sizeof driver) == 0)
@@ -125,7 +125,7 @@ static void query_cupti(const devices_query *query)
     uint32_t version = 0;
     void *const cuda = devices_open(cuda_names, path, sizeof path);
     if (!cuda) {
-        devices_write(query, DEVICES_FAILS, "libcuda.so.1 is not there", "%s",
+        devices_write(query, DEVICES_FAILS, "libcuda.so.1 was not found", "%s",
                       devices_in_container(query)
                           ? "run the container with "
                             "NVIDIA_DRIVER_CAPABILITIES=compute,utility"
@@ -135,18 +135,17 @@ static void query_cupti(const devices_query *query)
     void *const cupti = devices_open(cupti_names, path, sizeof path);
     if (!cupti || !devices_find(cupti, "cuptiGetVersion", &get) ||
         get(&version) != 0) {
-        devices_write(query, DEVICES_FAILS,
-                      "libcupti is not where the loader looks",
+        devices_write(query, DEVICES_FAILS, "the loader does not find libcupti",
                       "install the CUDA toolkit, or pip install "
-                      "nvidia-cuda-cupti, and put its folder into "
-                      "LD_LIBRARY_PATH (PyTorch brings one: it is found "
-                      "when Python has loaded it)");
+                      "nvidia-cuda-cupti, and add its folder to "
+                      "LD_LIBRARY_PATH (the one of PyTorch is found when "
+                      "Python has loaded it)");
         return;
     }
     devices_write(query, DEVICES_FACT, "cupti", "%" PRIu32 " of CUDA %s (%s)",
                   version, devices_cupti_release(version).s, path);
     if (version < 13) {
-        devices_write(query, DEVICES_FAILS, "this CUPTI is too old",
+        devices_write(query, DEVICES_FAILS, "this version of CUPTI is too old",
                       "install the CUDA toolkit 11.0 or later");
         return;
     }
@@ -170,7 +169,7 @@ void devices_query_nvidia(const devices_query *query)
     const bool wsl = access(path, F_OK) == 0; // the driver is that of Windows
     if (!on_bus && !loaded && !wsl) {
         devices_write_reason(query, DEVICES_NOTHING,
-                             "no GPU of it on the PCI bus");
+                             "no GPU of this vendor on the PCI bus");
         return;
     }
     if (loaded) devices_write(query, DEVICES_FACT, "module", "%s", text);
@@ -189,7 +188,7 @@ void devices_query_nvidia(const devices_query *query)
     snprintf(path, sizeof path, "%s/dev/nvidiactl", query->root);
     if (!wsl && access(path, F_OK) != 0) {
         devices_write(query, DEVICES_FAILS,
-                      "the driver is loaded, but there is no /dev/nvidiactl",
+                      "the driver is loaded, but /dev/nvidiactl does not exist",
                       "%s",
                       devices_in_container(query)
                           ? "run the container with --gpus all (Docker) or "
@@ -201,8 +200,9 @@ void devices_query_nvidia(const devices_query *query)
     const int count = query_nvml(query);
     if (count > 0) query_cupti(query);
     if (count == 0)
-        devices_write(query, DEVICES_FAILS, "the driver shows no device", "%s",
+        devices_write(query, DEVICES_FAILS, "the driver reports no device",
+                      "%s",
                       devices_in_container(query)
                           ? "run the container with --gpus all"
-                          : "nvidia-smi and dmesg tell more");
+                          : "see the output of nvidia-smi and dmesg");
 }

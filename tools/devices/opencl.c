@@ -82,14 +82,15 @@ static void say_capture(const devices_query *query, const opencl *cl)
                                            version, NULL) == 0)
         devices_write(query, DEVICES_FACT, "loader", "ocl-icd %s", version);
     if (*version && strtod(version, NULL) < 2.3) {
-        devices_write(query, DEVICES_FAILS, "the loader knows no layers",
-                      "install ocl-icd 2.3 or the loader of Khronos");
+        devices_write(query, DEVICES_FAILS,
+                      "the loader does not support layers",
+                      "install ocl-icd 2.3 or the Khronos loader");
         return;
     }
 #if __has_include("backends/ts_opencl.h")
-    devices_write(query, DEVICES_WORKS, "what is enqueued, calls, memory",
+    devices_write(query, DEVICES_WORKS, "enqueued commands, calls, memory",
                   "as a layer of the loader%s: ts-record COMMAND",
-                  *version ? "" : ", if it is Khronos's");
+                  *version ? "" : ", if it is the Khronos loader");
 #else
     devices_write_reason(query, DEVICES_FAILS,
                          "this build has no backend for OpenCL");
@@ -107,11 +108,12 @@ void devices_query_opencl(const devices_query *query)
     if (!lib || !load(&cl, lib)) {
         if (glob("/etc/OpenCL/vendors/*.icd", 0, NULL, &drivers) == 0)
             devices_write(query, DEVICES_FAILS,
-                          "there are drivers, but no libOpenCL.so.1",
+                          "drivers are installed, but libOpenCL.so.1 is "
+                          "missing",
                           "install a loader (Debian: ocl-icd-libopencl1)");
         else
             devices_write_reason(query, DEVICES_NOTHING,
-                                 "libOpenCL.so.1 is not there");
+                                 "libOpenCL.so.1 was not found");
         globfree(&drivers);
         return;
     }
@@ -129,8 +131,8 @@ void devices_query_opencl(const devices_query *query)
         say_capture(query, &cl);
     else if (count)
         devices_write(query, DEVICES_FAILS, "no platform has a device",
-                      "clinfo tells what its driver says");
+                      "see the output of clinfo");
     else
         devices_write_reason(query, DEVICES_NOTHING,
-                             "the loader is there, but no driver");
+                             "the loader is installed, but no driver");
 }

@@ -67,16 +67,16 @@ static void put_item(const devices_item *item, uint32_t *device)
         begin_line("");
         break;
     case DEVICES_WORKS:
-        begin_line("captured");
+        begin_line("recorded");
         put(item->first);
         put(" ");
         break;
     case DEVICES_FAILS:
-        begin_line("not captured");
+        begin_line("not recorded");
         put(item->first);
         if (!*item->second) break;
         end_line();
-        begin_line("to mend it");
+        begin_line("to fix it");
         break;
     case DEVICES_NOTHING: return;
     }
@@ -102,8 +102,8 @@ void devices_text(const devices_answer *answers)
         for (size_t i = 0; i < a->count; i++)
             put_item(&a->items[i], &device);
         if (wrong)
-            printf("  not captured    %s\n  to mend it      dmesg may tell "
-                   "why; --timeout gives it longer\n",
+            printf("  not recorded    %s\n  to fix it       see the output of "
+                   "dmesg, or use a longer --timeout\n",
                    wrong);
     }
 }

@@ -7,8 +7,9 @@
 static void query_host_facts(const devices_query *query)
 {
     devices_write(query, DEVICES_DEVICE, "vdev",
-                  "software, in programs that bring backends/ts_vdev.h");
-    devices_write(query, DEVICES_WORKS, "what programs say by tracesmith.h",
+                  "software device, in programs that include "
+                  "backends/ts_vdev.h");
+    devices_write(query, DEVICES_WORKS, "events of programs with tracesmith.h",
                   "and through NVTX: ts-record COMMAND");
 }
 

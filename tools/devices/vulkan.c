@@ -40,9 +40,9 @@ static cli_text version_of(uint32_t v) // VK_MAKE_API_VERSION
 static void say_device(const devices_query *query, const vulkan *vk,
                        void *device)
 {
-    static const char *const types[] = { "another kind of device",
+    static const char *const types[] = { "another type of device",
                                          "integrated GPU", "discrete GPU",
-                                         "virtual GPU", "on the CPU" };
+                                         "virtual GPU", "CPU device" };
     static vulkan_properties p;
     vk->properties(device, &p);
     p.name[sizeof p.name - 1] = 0;
@@ -72,8 +72,8 @@ void devices_query_vulkan(const devices_query *query)
         say_device(query, &vk, devices[i]);
     if (count)
         devices_write_reason(query, DEVICES_FAILS,
-                             "what runs through Vulkan is not captured yet");
+                             "Vulkan is not recorded yet");
     else
         devices_write_reason(query, DEVICES_NOTHING,
-                             "the loader is there, but no device");
+                             "the loader is installed, but there is no device");
 }

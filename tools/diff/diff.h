@@ -18,13 +18,13 @@
     X(COPY, "copy", "copies") \
     X(COLLECTIVE, "collective", "collectives") \
     X(CONFIG, "config", "launch configurations") \
-    X(ZONE_WORK, "zone-work", "zones, by the work launched in them") \
-    X(STACK, "stack", "stacks, by the work launched from them") \
+    X(ZONE_WORK, "zone-work", "zones, by the device time launched in them") \
+    X(STACK, "stack", "stacks, by the device time launched from them") \
     X(ZONE, "zone", "zones of the host") \
     X(API, "api", "API calls") \
     X(IDLE, "idle", "idle time, by cause") \
     X(LATENCY, "launch", "launch latency") \
-    X(MEMORY, "memory", "memory held at the peak")
+    X(MEMORY, "memory", "memory in use at the peak")
 typedef enum diff_subject {
 #define X(name, text, title) DIFF_##name,
     DIFF_SUBJECTS(X)

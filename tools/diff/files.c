@@ -66,7 +66,7 @@ static cli_text amount(const diff *d, const diff_row *row, diff_metric metric,
 
 /* ---- JUnit -------------------------------------------------------------- */
 
-static const char nothing_like_it[] = "neither trace has anything like it";
+static const char nothing_like_it[] = "neither trace contains a match";
 
 // Whether a gate could neither pass nor fail.
 static bool is_skipped(const diff_gates *gates, const diff_gate *g)
@@ -111,9 +111,8 @@ static void put_case(FILE *out, const diff *d, const diff_gates *gates,
         fputs("\n      </failure>\n    </testcase>\n", out);
     } else if (is_skipped(gates, g)) {
         fprintf(out, "\">\n      <skipped message=\"%s\"/>\n    </testcase>\n",
-                g->hit_count
-                    ? "beyond the limit, but untested: no noise is known"
-                    : nothing_like_it);
+                g->hit_count ? "limit exceeded, but untested: too few samples"
+                             : nothing_like_it);
     } else if (!g->hit_count || diff_gate_blind(g)) {
         fprintf(out,
                 "\">\n      <error message=\"%s\" type=\"usage\"/>\n"

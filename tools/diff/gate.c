@@ -194,35 +194,35 @@ static bool parse(diff_gate *g, const cli_tool *tool, const char *where)
     const char *const rest = take_subject(g, &w);
     if (!rest)
         return wrong(tool, where, g->text,
-                     "it begins with makespan, step, kernel, copy, "
+                     "must begin with makespan, step, kernel, copy, "
                      "collective, operation, config, zone, zone-work, stack, "
                      "api, idle, launch or memory");
     if (!take_limits(g, &w))
         return wrong(tool, where, g->text,
-                     "it ends with a limit such as +5%, +2ms, +64MiB or +3, "
-                     "at most three of them");
+                     "must end with one to three limits such as +5%, +2ms, "
+                     "+64MiB or +3");
     const char *const begin = rest;
     if (begin >= text + w.size || *begin == ':') {
         if (!take_metric(g, &w))
             return wrong(tool, where, g->text,
-                         "that cannot be compared of it; total, median, "
-                         "count and, of memory, peak are known");
+                         "unknown metric; use total, median, count or, for "
+                         "memory, peak");
     } else if (!take_metric(g, &w) || begin < text + w.size) {
         return wrong(tool, where, g->text,
-                     "before the limit stands total, median, count or, of "
-                     "memory, peak");
+                     "the metric before the limit must be total, median, count "
+                     "or, for memory, peak");
     }
     if (!units_fit(g))
         return wrong(tool, where, g->text,
-                     "a limit is a share or a time, of memory bytes, of "
-                     "counts a number");
+                     "the limit must be a share or a time; for memory bytes, "
+                     "for counts a number");
     const size_t size =
         begin < text + w.size ? (size_t)(text + w.size - begin) : 0;
     if (!size) return true;
     if (g->subjects & WHOLE)
-        return wrong(tool, where, g->text, "there is only one of it");
+        return wrong(tool, where, g->text, "it does not take a name");
     if (size < 2)
-        return wrong(tool, where, g->text, "a name is to follow the colon");
+        return wrong(tool, where, g->text, "a name must follow the colon");
     if (g->subjects == 1u << DIFF_MEMORY && is_word(begin, size, ":peak"))
         return true;
     g->pattern = copy_text(begin + 1, size - 1);
@@ -292,17 +292,17 @@ void diff_gate_warn(const diff_gate *g, const diff *d, const cli_tool *tool)
 {
     if (diff_gate_blind(g))
         cli_error(tool, NULL,
-                  "gate '%s': %s, so that totals are of different work%s",
-                  g->text, diff_unequal(d),
+                  "gate '%s': %s, so that totals cannot be compared%s", g->text,
+                  diff_unequal(d),
                   d->alike ? "; 'step +3%' compares steps" : "");
     else if (diff_gate_missed(g) && diff_gate_is_part(g, d))
         cli_error(tool, NULL,
-                  "gate '%s': no name is '%s' as a whole, but it is a part "
-                  "of some: '*%s*' matches these",
+                  "gate '%s': no full name is '%s', but some names contain it: "
+                  "use '*%s*'",
                   g->text, g->pattern, g->pattern);
     else if (diff_gate_missed(g))
         cli_error(tool, NULL,
-                  "gate '%s': neither trace has anything like it; if it "
-                  "may be absent, write '?%s'",
+                  "gate '%s': neither trace contains a match; if it may be "
+                  "absent, write '?%s'",
                   g->text, g->text);
 }

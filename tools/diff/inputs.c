@@ -114,7 +114,7 @@ const char *diff_unequal(const diff *d)
 {
     const diff_side *const a = &d->sides[0], *const b = &d->sides[1];
     return a->job.file_count != b->job.file_count
-               ? "A and B are different numbers of traces"
+               ? "A and B have different numbers of traces"
            : diff_steps_unequal(d) ? "A and B have different numbers of steps"
            : is_part(a) && !is_part(b) ? "A is a part of a trace"
            : is_part(b) && !is_part(a) ? "B is a part of a trace"
@@ -131,8 +131,8 @@ static void say_paired(const diff *d, report_section *s)
                       a.text, (int)b.size, b.text);
     else if (d->paired)
         report_answer(s,
-                      "%zu devices of A are compared with those of B in their "
-                      "order, %.*s with %.*s first.",
+                      "%zu devices of A are compared with those of B in order, "
+                      "starting with %.*s and %.*s.",
                       d->paired, (int)a.size, a.text, (int)b.size, b.text);
 }
 
@@ -145,8 +145,8 @@ static void warn(const diff *d, report_section *s, const facts *a,
     const uint32_t of_b = d->sides[1].job.file_count;
     if (of_a != of_b)
         report_answer(s,
-                      "A is %" PRIu32 " trace%s, B %" PRIu32
-                      ": sums are of different work.",
+                      "A has %" PRIu32 " trace%s, B has %" PRIu32 ": totals "
+                      "cannot be compared.",
                       of_a, of_a == 1 ? "" : "s", of_b);
     for (int fact = DEVICES; fact <= RANK; fact++)
         if (differ(a, b, fact) && (fact != RANK || of_a == of_b))
@@ -155,8 +155,8 @@ static void warn(const diff *d, report_section *s, const facts *a,
                      fact == RANK ? "rank" : "model of device");
     if (*text)
         report_answer(s,
-                      "A and B differ by %s: what follows may come from that "
-                      "alone.",
+                      "A and B differ by %s: this alone may cause the "
+                      "following differences.",
                       text);
     const uint64_t devices[] = { d->sides[0].devices, d->sides[1].devices };
     if (devices[0] != devices[1])
@@ -167,21 +167,22 @@ static void warn(const diff *d, report_section *s, const facts *a,
     const steps_result *const y = &d->sides[1].steps;
     if (diff_steps_unequal(d))
         report_answer(s,
-                      "A has %zu steps, B %zu: times of the whole are of "
-                      "different work, those of a step can be compared.",
+                      "A has %zu steps, B has %zu: total times cannot be "
+                      "compared, but times per step can.",
                       x->count, y->count);
     else if (!d->alike && x->count && y->count)
-        report_answer(s, "Steps of A and B are not alike, and not compared.");
+        report_answer(s, "The steps of A and B differ in kind and are not "
+                         "compared.");
     if (is_part(&d->sides[0]) != is_part(&d->sides[1]))
         report_answer(s,
-                      "%s is a part of a trace (ts-cut), %s is not: sums are "
-                      "of different work.",
+                      "%s is a part of a trace (ts-cut), %s is not: totals "
+                      "cannot be compared.",
                       is_part(&d->sides[0]) ? "A" : "B",
                       is_part(&d->sides[0]) ? "B" : "A");
     if (!*text && devices[0] == devices[1] && !diff_unequal(d) &&
         (d->alike || !x->count || !y->count))
-        report_answer(s, "The same devices, rank and kind of steps, as far as "
-                         "the traces tell.");
+        report_answer(s, "Devices, ranks and kind of steps are the same, "
+                         "according to the traces.");
     say_paired(d, s);
 }
 
@@ -198,7 +199,7 @@ void diff_put_about(diff *d, report *r)
         { "b", "B", REPORT_TEXT },
     };
     const facts a = facts_of(&d->sides[0]), b = facts_of(&d->sides[1]);
-    report_section *const s = report_begin(r, "compared", "What is compared");
+    report_section *const s = report_begin(r, "compared", "Inputs");
     warn(d, s, &a, &b);
     report_table *const t =
         report_table_begin(s, "sides", "A and B", columns, 3);

@@ -74,7 +74,7 @@ const char *diff_unit(const diff *d, const diff_row *row)
 {
     return !row->by_step              ? "all"
            : d->sides[0].steps.marked ? "a step"
-                                      : "a found step";
+                                      : "a detected step";
 }
 
 static bool has_counts(const diff_row *row)
@@ -288,7 +288,7 @@ static void put_part(diff *d, report_section *s, const table_parts *p,
     ts_text title = { p->title, strlen(p->title) };
     if (has_unit(p->subjects))
         title = analyze_format(&d->sides[0].job, "%s, %s", p->title,
-                               other ? "all, of what is not alike in each step"
+                               other ? "all, because it differs between steps"
                                      : diff_unit(d, first));
     report_table *const t =
         report_table_begin(s, other ? "outside" : p->key, title.text,
@@ -429,7 +429,7 @@ static size_t put_cause(const diff *d, const diff_row *row, char *to,
                      : "",
                  diff_short(row->name).s, diff_percent(d, row, DIFF_TOTAL).s,
                  change > 0 ? "+" : "", cli_time(change).s,
-                 d->by_step && !row->by_step ? " in all" : "", each.s);
+                 d->by_step && !row->by_step ? " in total" : "", each.s);
     return size < 0 ? 0 : (size_t)size < room ? (size_t)size : room - 1;
 }
 
@@ -494,7 +494,7 @@ static void put_largest(const diff *d, report_section *s, int64_t whole)
     put_cause(d, most, text, sizeof text);
     report_answer(s, "The largest part is %s, %s.", text,
                   most->tested ? "which may be noise"
-                               : "of which there is too little to test");
+                               : "with too few samples to test");
 }
 
 static cli_text more_or_less(int64_t change)
@@ -527,7 +527,7 @@ static void put_balance(const diff *d, report_section *s)
             one ? "" : "s together", one ? "works" : "work",
             more_or_less(busy).s, one ? "is" : "are", more_or_less(idle).s,
             rest ? "; " : "", rest ? more_or_less(rest).s : "",
-            rest ? " pass before its first work and after its last" : "");
+            rest ? " pass before its first operation and after its last" : "");
 }
 
 static bool any_matters(const diff *d, uint32_t subjects)
@@ -558,13 +558,13 @@ void diff_put_answer(const diff *d, report_section *s)
     const diff_row *const row =
         diff_single(d, d->by_step ? DIFF_STEP : DIFF_MAKESPAN);
     if (diff_all_same(d)) {
-        report_answer(s, "No difference: the same work in the same order took "
-                         "the same time.");
+        report_answer(s, "No difference: the same operations in the same order "
+                         "took the same time.");
         return;
     }
     if (!row || !row->parts[0].count || !row->parts[1].count) {
         report_answer(s,
-                      "Only the host can be compared: %s no work on a "
+                      "Only the host can be compared: %s no operations of a "
                       "device.",
                       d->sides[0].has_work   ? "B has"
                       : d->sides[1].has_work ? "A has"
@@ -577,9 +577,10 @@ void diff_put_answer(const diff *d, report_section *s)
     const diff_row *const test = d->by_step || equal ? step : row;
     const diff_metric metric = diff_main(row->subject);
     const int64_t change = diff_change(d, row, metric);
-    const char *const what = !d->by_step                ? "it takes"
-                             : d->sides[0].steps.marked ? "a step takes"
-                                                        : "a found step takes";
+    const char *const what = !d->by_step ? "it takes"
+                             : d->sides[0].steps.marked
+                                 ? "a step takes"
+                                 : "a detected step takes";
     const report_value a = value_of(d, row, metric, 0);
     const report_value b = value_of(d, row, metric, 1);
     const cli_text percent = diff_percent(d, row, metric);
@@ -589,8 +590,8 @@ void diff_put_answer(const diff *d, report_section *s)
                       report_words(b).s, report_words(a).s);
     else if (!test->tested)
         report_answer(s,
-                      "B takes %s, A %s (%s): too few steps to tell whether "
-                      "that is noise.",
+                      "B takes %s, A %s (%s): there are too few steps to test "
+                      "whether this is noise.",
                       report_words(b).s, report_words(a).s, percent.s);
     else if (!diff_is_significant(d, test))
         report_answer(s,
@@ -604,7 +605,7 @@ void diff_put_answer(const diff *d, report_section *s)
                       report_words(b).s, report_words(a).s);
     const diff_row *const whole = diff_single(d, DIFF_MAKESPAN);
     if (d->by_step && whole && diff_change(d, whole, DIFF_TOTAL))
-        report_answer(s, "The whole takes %s instead of %s (%s).",
+        report_answer(s, "The whole run takes %s instead of %s (%s).",
                       report_words(value_of(d, whole, DIFF_TOTAL, 1)).s,
                       report_words(value_of(d, whole, DIFF_TOTAL, 0)).s,
                       diff_percent(d, whole, DIFF_TOTAL).s);
@@ -620,7 +621,7 @@ void diff_put_answer(const diff *d, report_section *s)
     for (size_t i = 0; i < d->stream_count; i++)
         reordered += !d->streams[i].same;
     if (reordered)
-        report_answer(s, "The order of work differs on %" PRIu64 " %s.",
+        report_answer(s, "The order of operations differs on %" PRIu64 " %s.",
                       reordered, plural(reordered, "stream", "streams"));
 }
 
@@ -636,8 +637,8 @@ static void put_damage(const diff *d, report_section *s, int side,
                      side ? "B" : "A");
     if (analyze_estimated(job, file))
         report_trust(s, REPORT_LOW,
-                     "the source of %s (%s) has no times: the importer made "
-                     "them up",
+                     "the source of %s (%s) has no times; the importer "
+                     "estimated them",
                      path, side ? "B" : "A");
     if (damaged)
         report_trust(s, REPORT_LOW, "%s (%s) is damaged in %s %s", path,
@@ -651,17 +652,16 @@ void diff_put_trust(const diff *d, report_section *s)
         report_trust(s, REPORT_HIGH, "all figures are equal");
     else if (d->by_step)
         report_trust(s, REPORT_HIGH,
-                     "tested by step: %zu of A, %zu of B%s; noise between runs "
-                     "is not in one trace",
+                     "tested by step: %zu of A, %zu of B%s; a single trace "
+                     "does not show the noise between runs",
                      d->sides[0].steps.count, d->sides[1].steps.count,
                      d->sides[0].steps.marked
                          ? ""
-                         : ", found as what repeats, not marked");
+                         : ", detected by repetition, not marked");
     else
         report_trust(s, REPORT_MEDIUM,
-                     "tested operation by operation: without %d steps on both "
-                     "sides that can be compared, noise from step to step is "
-                     "not known",
+                     "tested by operation: with fewer than %d comparable steps "
+                     "on both sides, the noise between steps is unknown",
                      DIFF_STEPS_LEAST);
     for (int side = 0; side < 2; side++)
         if (d->sides[side].lost)
@@ -672,7 +672,7 @@ void diff_put_trust(const diff *d, report_section *s)
             put_damage(d, s, side, i);
     if (d->thinned)
         report_note(s,
-                    "Of names with more than %s durations evenly spaced "
-                    "ones are tested and give the median.",
+                    "For names with more than %s durations, evenly spaced ones "
+                    "are used for the test and the median.",
                     cli_count(DIFF_VALUES_MOST).s);
 }

@@ -25,7 +25,7 @@ static void put_hits(const diff *d, report_section *s, const diff_gates *gates)
         { "p", "p", REPORT_TEXT },
     };
     report_table *const t =
-        report_table_begin(s, "hits", "Beyond a limit", columns, 7);
+        report_table_begin(s, "hits", "Limits exceeded", columns, 7);
     for (size_t i = 0; i < gates->count; i++)
         for (size_t k = 0; k < gates->items[i].hit_count; k++) {
             const diff_gate *const g = &gates->items[i];
@@ -77,19 +77,19 @@ static void put_verdict(const diff *d, report_section *s, size_t count,
                       count == 1 ? "" : "s", missed == 1 ? "matches" : "match");
     if (blind)
         report_answer(s,
-                      "%zu of %zu gate%s cannot see a change: %s, so that "
-                      "totals are of different work%s.",
+                      "%zu of %zu gate%s cannot detect a change: %s, so that "
+                      "totals cannot be compared%s.",
                       blind, count, count == 1 ? "" : "s", diff_unequal(d),
                       d->alike ? "; compare a step (step +3%)" : "");
     if (untested)
         report_answer(s,
-                      "%zu of %zu gate%s %s beyond the limit, but untested: "
-                      "no noise is known.",
+                      "%zu of %zu gate%s %s beyond the limit, but untested "
+                      "because of too few samples.",
                       untested, count, count == 1 ? "" : "s",
                       untested == 1 ? "is" : "are");
     else if (!failed && !missed && !blind)
         report_answer(s, "%s.",
-                      count == 1 ? "The gate holds" : "All gates hold");
+                      count == 1 ? "The gate passes" : "All gates pass");
 }
 
 static void put_gates(const diff *d, const diff_gates *gates, report *r)
@@ -97,7 +97,7 @@ static void put_gates(const diff *d, const diff_gates *gates, report *r)
     static const report_column columns[] = {
         { "gate", "gate", REPORT_TEXT },
         { "passed", "", REPORT_TEXT },
-        { "looked_at", "looked at", REPORT_COUNT },
+        { "looked_at", "compared", REPORT_COUNT },
         { "regressed", "regressed", REPORT_COUNT },
         { "noise", "noise", REPORT_COUNT },
         { "untested", "untested", REPORT_COUNT },
@@ -126,9 +126,9 @@ static void put_gates(const diff *d, const diff_gates *gates, report *r)
     put_verdict(d, s, gates->count, failed, untested, missed, blind);
     if (untested)
         report_note(s,
-                    "Untested: beyond the limit, with fewer than %d samples on "
-                    "a side, too few to tell it from noise; with "
-                    "--gate-untested that fails.",
+                    "Untested: the limit is exceeded, but there are fewer than "
+                    "%d samples on a side, too few to test for noise; "
+                    "--gate-untested makes this a failure.",
                     DIFF_SAMPLES_LEAST);
     if (beyond) put_hits(d, s, gates);
 }
@@ -178,8 +178,8 @@ static void put_streams(diff *d, report_section *s)
                 report_evidence_add(&e, stream->first[1]);
             report_row(t, values, &e);
         }
-        report_note(s, "Pairs: operations that follow each other directly on "
-                       "a stream.");
+        report_note(s, "Pairs: operations that directly follow each other on a "
+                       "stream.");
     }
     if (d->stream_count)
         report_answer(
@@ -207,7 +207,7 @@ static void put_overlap(const diff *d, report_section *s)
                                                                       .total;
     report_table *const t = report_table_begin(
         s, "overlap",
-        "Time with work running; alone: with none of the kinds above it",
+        "Time with operations running; alone: without any kind listed above",
         columns, 5);
     for (uint32_t w = 0; w < TS_WORK_LIMIT; w++) {
         if (!a->work_ns[w] && !b->work_ns[w]) continue;
@@ -234,7 +234,7 @@ static void put_whole(diff *d, report *r)
     diff_put_answer(d, s);
     diff_put_trust(d, s);
     diff_put_table(d, s, BIT(MAKESPAN) | BIT(STEP) | BIT(LATENCY), "whole",
-                   "As a whole");
+                   "Whole run");
 }
 
 // Appends a part such as ", 2 are new" to a sentence; nothing if the count is
@@ -304,9 +304,9 @@ void diff_report(diff *d, const diff_gates *gates, report *r)
         put_subject(d, r, BIT(CONFIG), "configs", "Launch configurations",
                     "configurations");
     put_subject(d, r, BIT(ZONE_WORK), "zone_work",
-                "Zones, by the work launched in them", "zones");
+                "Zones, by the device time launched in them", "zones");
     put_subject(d, r, BIT(STACK), "stacks",
-                "Stacks, by the work launched from them", "stacks");
+                "Stacks, by the device time launched from them", "stacks");
     put_subject(d, r, BIT(ZONE), "zones", "Zones of the host", "zones");
     put_subject(d, r, BIT(API), "api", "API calls", "functions");
     put_subject(d, r, BIT(IDLE), "idle", "Idle time", "causes");

@@ -298,7 +298,7 @@ bool diff_alpha_read(const cli_tool *tool, const char *text, uint64_t *alpha)
     *alpha = value;
     if (ok && !strcmp(s, "%") && value && value < DIFF_CERTAIN) return true;
     return cli_fail(tool, TS_ERR_USAGE, NULL,
-                    "--alpha %s: it is a share above 0 %% and below 100 %%, "
+                    "--alpha %s: must be a share above 0 %% and below 100 %%, "
                     "such as 1%%",
                     text);
 }

@@ -102,7 +102,8 @@ static ts_text name_of(const dot *d, uint32_t node)
     ts_node n;
     ts_replay_node(replay, node, &n);
     ts_reader *const reader = ts_replay_reader(replay, n.file);
-    if (n.type == TS_NODE_JOIN) return (ts_text){ "all work so far", 15 };
+    if (n.type == TS_NODE_JOIN)
+        return (ts_text){ "all earlier operations", 15 };
     if (n.type == TS_NODE_OPERATION && ts_replay_operation(replay, node, &op))
         return ts_operation_label(reader, &op);
     const ts_text name = ts_reader_name(reader, n.name);
@@ -219,8 +220,8 @@ static void put_node(dot *d, uint32_t leader)
     ts_replay_node(d->graph.replay, leader, &n);
     if (n.type == TS_NODE_JOIN) {
         put(d,
-            "  n%" PRIu32 " [shape=point,label=\"\",tooltip=\"all work so "
-            "far\"];\n",
+            "  n%" PRIu32 " [shape=point,label=\"\",tooltip=\"all earlier "
+            "operations\"];\n",
             leader);
         return;
     }
@@ -424,8 +425,8 @@ static void put_legend(dot *d)
         any = true;
     }
     if (d->graph.options->nodes)
-        put(d, "\\neach box is all that ran between two gaps: an arrow is of "
-               "something in it, not of all");
+        put(d, "\\neach box contains all operations between two gaps; an arrow "
+               "applies to at least one of them");
     const uint64_t lost = ts_replay_result(d->graph.replay)->lost;
     if (d->inferred) put(d, ",  dashed: inferred");
     if (lost)

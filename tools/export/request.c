@@ -31,11 +31,11 @@ static const export_format *find_format(const cli_tool *tool,
     }
     if (desc->format)
         cli_fail(tool, TS_ERR_USAGE, NULL,
-                 "there is no format '%s'; there are perfetto, chrome and dot",
+                 "unknown format '%s'; use perfetto, chrome or dot",
                  desc->format);
     else
         cli_fail(tool, TS_ERR_USAGE, NULL,
-                 "'%s' does not tell the format; name it with --format "
+                 "the name '%s' does not determine the format; use --format "
                  "perfetto, chrome or dot",
                  path);
     return NULL;
@@ -75,10 +75,10 @@ bool export_request_read(export_request *request, const cli_tool *tool,
     if ((desc->collapse || desc->limit || desc->no_limit || desc->nodes) &&
         request->slices)
         return cli_fail(tool, TS_ERR_USAGE, NULL,
-                        "--collapse, --nodes and --limit go with --format dot");
+                        "--collapse, --nodes and --limit require --format dot");
     if (!path) return true;
     if (strcmp(path, "-") != 0 && cli_same_file(desc->path, path))
         return cli_fail(tool, TS_ERR_IO, path,
-                        "is the trace itself; name another output");
+                        "is the input trace; choose another output");
     return cli_replace_check(tool, path, kind_of(request));
 }

@@ -109,16 +109,16 @@ static bool is_bomb(const import_bytes *file)
 static size_t unpack(import_bytes *s, uint8_t *bytes, size_t size)
 {
     if (is_bomb(s->file)) {
-        s->error = "the gzip data unpacks to more than 200 times its size, "
-                   "which no trace does; if you trust it, unpack it with "
-                   "gzip -d first";
+        s->error = "the gzip data expands to more than 200 times its size, "
+                   "which is not plausible for a trace; if you trust it, "
+                   "unpack it with gzip -d first";
         return 0;
     }
     s->z.next_out = bytes;
     s->z.avail_out = (uInt)size;
     while (s->z.avail_out == size && !s->behind) {
         if (!more_input(s)) {
-            if (!s->error) s->error = "the gzip data ends early";
+            if (!s->error) s->error = "the gzip data is truncated";
             break;
         }
         s->z.next_in = s->in + s->in_at;
@@ -152,7 +152,7 @@ static size_t unpack(import_bytes *s, uint8_t *bytes, size_t size)
 
 static bool begin_unpacking(import_bytes *s)
 {
-    s->error = "it is compressed, and this ts-import was built without zlib";
+    s->error = "it is compressed, but this ts-import was built without zlib";
     return false;
 }
 #endif

@@ -25,11 +25,11 @@ bool import_request_check(const cli_tool *tool, const char *format,
 {
     if (rank && (!*rank || rank[strspn(rank, "0123456789,*")]))
         return cli_fail(tool, TS_ERR_USAGE, NULL,
-                        "--rank '%s': it is a list such as 0,3", rank);
+                        "--rank '%s': must be a list such as 0,3", rank);
     if (!format) return true;
     for (const import_format *const *f = import_formats; *f; f++)
         if (!strcmp((*f)->name, format)) return true;
-    cli_fail(tool, TS_ERR_USAGE, NULL, "there is no format '%s'", format);
+    cli_fail(tool, TS_ERR_USAGE, NULL, "unknown format '%s'", format);
     import_list_formats(tool);
     return false;
 }

@@ -65,7 +65,7 @@ static size_t read_member(void *user, void *bytes, size_t size)
     if (size > s->left) size = (size_t)s->left;
     const size_t got = import_bytes_read(s->stream, bytes, size);
     s->left -= got;
-    if (got < size && !s->error) s->error = "the archive ends early";
+    if (got < size && !s->error) s->error = "the archive is truncated";
     return got;
 }
 

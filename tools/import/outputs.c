@@ -237,7 +237,7 @@ static bool is_free(const import_outputs *all, const char *path)
 {
     if (is_input(all, path)) {
         return cli_fail(all->tool, TS_ERR_IO, path,
-                        "it is read and is not replaced");
+                        "it is an input and cannot be replaced");
     }
     return cli_replace_check(all->tool, path, CLI_TRACE);
 }

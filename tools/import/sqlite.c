@@ -367,7 +367,7 @@ bool import_db_recognise(import_source *source, const char *const *tables,
 
 import_db *import_db_open(import_job *job)
 {
-    import_fail(job, "this build lacks %s", IMPORT_DB_MISSING);
+    import_fail(job, "this build was made without %s", IMPORT_DB_MISSING);
     return NULL;
 }
 

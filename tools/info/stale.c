@@ -130,7 +130,7 @@ static void say_sum(const stale_count *count, bool remove)
     if (remove)
         printf(", %zu removed", count->removed);
     else if (count->gone)
-        fputs("; --remove removes what is stale", stdout);
+        fputs("; --remove removes the stale ones", stdout);
     putchar('\n');
 }
 

@@ -8,13 +8,14 @@ static cli_text how_text(const merge_file *file)
     switch (file->how) {
     case MERGE_FIRST: return cli_format("the time axis");
     case MERGE_GIVEN:
-        return cli_format(file->given ? "--offset" : "--offset of its machine");
+        return cli_format(file->given ? "--offset"
+                                      : "--offset for its machine");
     case MERGE_CLOCK: return cli_format("clock of the machine, exact");
     case MERGE_COLLECTIVES:
         return cli_format("%s collectives, residual %s",
                           cli_count(file->matched).s,
                           cli_time(file->residual_ns).s);
-    case MERGE_DATE: return cli_format("time of day, as good as it is set");
+    case MERGE_DATE: return cli_format("time of day, as accurate as it is set");
     default: return cli_format("nothing");
     }
 }
@@ -62,7 +63,7 @@ void merge_text(const merge_job *job)
               cli_count(job->file_count).s, job->file_count == 1 ? "" : "s",
               cli_count(part_count(job)).s, part_count(job) == 1 ? "" : "es",
               cli_count(event_count(job)).s);
-    cli_print("  %-*s  %12s  %14s  found by\n", width, "file", "events",
+    cli_print("  %-*s  %12s  %14s  aligned by\n", width, "file", "events",
               "offset");
     for (uint32_t i = 0; i < job->file_count; i++) {
         const merge_file *const file = &job->files[i];

@@ -100,11 +100,12 @@ bool merge_offsets(merge_job *job, const cli_list *texts)
             equals ? find(job, text, (size_t)(equals - text)) : NULL;
         const char *why = NULL;
         if (!equals || !cli_parse_time(equals + 1, &job->files[0].given_ns))
-            why = "it is FILE=TIME, such as b.sbt=-1.5ms";
+            why = "must be FILE=TIME, such as b.sbt=-1.5ms";
         else if (!file)
-            why = "it names none of the files, or several";
+            why = "matches no file, or several";
         else if (file == job->files)
-            why = "the first file has the time axis; give those of the others";
+            why = "the first file defines the time axis; only others can have "
+                  "an offset";
         if (why) {
             cli_fail(job->tool, TS_ERR_USAGE, NULL, "--offset %s: %s", text,
                      why);
@@ -170,7 +171,8 @@ static void say_same(const merge_job *job)
                        job->files[k].trace.info->session, 16) != 0)
                 continue;
             cli_error(job->tool, job->files[i].path,
-                      "is of the same session as %s: is it in there twice?",
+                      "belongs to the same session as %s: one of them is "
+                      "redundant",
                       job->files[k].path);
             break;
         }
@@ -182,14 +184,14 @@ static void say_untied(const merge_job *job)
         const merge_file *const file = &job->files[i];
         if (file->how == MERGE_NOTHING)
             cli_error(job->tool, file->path,
-                      "nothing ties it to %s: no common clock, no time of "
-                      "day, no collective; both begin at 0. Where it "
-                      "lies can be said by --offset",
+                      "it cannot be aligned with %s: no common clock, time of "
+                      "day or collective; both begin at 0. Use --offset to "
+                      "place it",
                       job->files[0].path);
         if (file->residual_ns > 1000000)
             cli_error(job->tool, file->path,
-                      "the ends of its collectives are %s apart from the "
-                      "others'; do not trust times across files",
+                      "the ends of its collectives differ by %s from those of "
+                      "the others; times cannot be compared across files",
                       cli_time(file->residual_ns).s);
     }
 }
@@ -227,9 +229,9 @@ static void say_gap(const merge_job *job, uint32_t file, int64_t gap_ns)
 {
     const int64_t days = gap_ns / 86400000000000;
     cli_error(job->tool, job->files[file].path,
-              "nothing but the time of day ties it to the others, and by that "
-              "their recordings are %s apart. Are they of one job? Where it "
-              "lies can be said by --offset",
+              "it is aligned with the others only by the time of day, and the "
+              "recordings are %s apart. If they belong to one job, use "
+              "--offset to place it",
               days < 2 ? cli_time(gap_ns).s
                        : cli_format("%s days", cli_count((uint64_t)days).s).s);
 }

@@ -172,11 +172,12 @@ static void say_left_out(const merge_job *job)
         unknown += job->files[i].counts.unknown;
     if (unknown)
         cli_error(job->tool, job->out,
-                  "%s events of kinds that a later version made are left out",
+                  "%s events of kinds that this version does not know are "
+                  "skipped",
                   cli_count(unknown).s);
     if (job->undefined)
         cli_error(job->tool, job->out,
-                  "%s numbers that nothing in the traces defines are left out",
+                  "%s references to undefined dictionary entries are skipped",
                   cli_count(job->undefined).s);
 }
 

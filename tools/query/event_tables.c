@@ -17,12 +17,13 @@
 #define TIME \
     { \
         "time_ns", INT, RAW_START, SHOW_NUMBER, false, \
-            "when: ns since the start of the recording" \
+            "time: ns since the start of the recording" \
     }
 #define TIMES \
     { "start_ns",  INT,   RAW_START, \
-      SHOW_NUMBER, false, "begin: ns since the start of the recording" }, \
-        { "end_ns", INT, RAW_END, SHOW_NUMBER, false, "end, likewise" }, \
+      SHOW_NUMBER, false, "start: ns since the start of the recording" }, \
+        { "end_ns",    INT,   RAW_END, \
+          SHOW_NUMBER, false, "end: ns since the start of the recording" }, \
     { \
         "duration_ns", INT, RAW_DURATION, SHOW_NUMBER, false, \
             "end_ns - start_ns" \
@@ -35,18 +36,18 @@
     { "category",         TEXT,  C(SITE), \
       SHOW_SITE_CATEGORY, false, "category of the site, or NULL" }, \
         { "function",         TEXT,  C(SITE), \
-          SHOW_SITE_FUNCTION, false, "function in which it stands" }, \
+          SHOW_SITE_FUNCTION, false, "function that contains the site" }, \
         { "source", TEXT, C(SITE), SHOW_SITE_SOURCE, false, "source file" }, \
-        { "line", INT, C(SITE), SHOW_SITE_LINE, false, "line in it" }, \
+        { "line", INT, C(SITE), SHOW_SITE_LINE, false, "line of it" }, \
     { \
         "site", INT, C(SITE), SHOW_OPTION, true, "site.id" \
     }
 #define THREAD \
-    { "thread", TEXT, RAW_TRACK, SHOW_TRACK_NAME, false, "its thread" }, \
+    { "thread", TEXT, RAW_TRACK, SHOW_TRACK_NAME, false, "thread" }, \
         { "tid",       INT,   RAW_TRACK, \
-          SHOW_THREAD, false, "its number in the operating system" }, \
+          SHOW_THREAD, false, "thread identifier of the operating system" }, \
         { "process",    INT,   RAW_TRACK, \
-          SHOW_PROCESS, false, "number of its process, or NULL" }, \
+          SHOW_PROCESS, false, "process identifier, or NULL" }, \
     { \
         "track", INT, RAW_TRACK, SHOW_NUMBER, true, "track.id of the thread" \
     }
@@ -63,33 +64,34 @@
 static const query_column zone[] = {
     TIMES,
     { "self_ns", INT, RAW_SELF, SHOW_NUMBER, false,
-      "duration_ns less that of the zones in it" },
+      "duration_ns without that of inner zones" },
     SITE_NAMED("name", "name of the zone"),
-    { "depth", INT, RAW_DEPTH, SHOW_NUMBER, false, "zones around it, 0: none" },
+    { "depth", INT, RAW_DEPTH, SHOW_NUMBER, false,
+      "number of enclosing zones" },
     THREAD,
     SITE,
     { "parent", INT, RAW_PARENT, SHOW_RANK, true,
-      "zone.id of the zone around it, or NULL" },
+      "zone.id of the enclosing zone, or NULL" },
     { "id", INT, RAW_ZONE, SHOW_NUMBER, true,
       "number among the zones of the file" },
     FROM_FILE,
 };
 static const query_column zone_open[] = {
     { "start_ns", INT, RAW_START, SHOW_NUMBER, false,
-      "begin: ns since the start of the recording" },
+      "start: ns since the start of the recording" },
     SITE_NAMED("name", "name of the zone"),
-    { "depth", INT, C(DEPTH), SHOW_NUMBER, false, "zones around it, 0: none" },
+    { "depth", INT, C(DEPTH), SHOW_NUMBER, false, "number of enclosing zones" },
     THREAD,
     SITE,
     FROM_FILE,
 };
 static const query_column zone_arg[] = {
     { "start_ns", INT, RAW_START, SHOW_NUMBER, true,
-      "begin of its zone: with track and site it finds it" },
+      "start of its zone, which track and site identify" },
     { "zone", TEXT, C(SITE), SHOW_SITE_NAME, false, "name of its zone" },
     { "name", TEXT, C(NAME), SHOW_NAME, false, "name of the argument" },
     { "value", QUERY_ANY, C(VALUE), SHOW_VALUE, false,
-      "its value: integer, real or text" },
+      "value: integer, real or text" },
     STACK,
     THREAD,
     { "site", INT, C(SITE), SHOW_OPTION, true, "site.id of its zone" },
@@ -99,22 +101,24 @@ static const query_column mark[] = {
     TIME, SITE_NAMED("name", "name of the mark"), THREAD, SITE, FROM_FILE,
 };
 static const query_column message[] = {
-    TIME,      { "text", TEXT, RAW_TEXT, SHOW_TEXT, false, "what was logged" },
-    THREAD,    SITE,
+    TIME,
+    { "text", TEXT, RAW_TEXT, SHOW_TEXT, false, "text of the message" },
+    THREAD,
+    SITE,
     FROM_FILE,
 };
 static const query_column counter[] = {
     TIME,
     { "name", TEXT, RAW_TRACK, SHOW_TRACK_NAME, false, "name of the counter" },
     { "value", QUERY_ANY, C(VALUE), SHOW_VALUE, false,
-      "its value from then on, in `unit`" },
+      "value from this time on, in `unit`" },
     { "unit", TEXT, RAW_TRACK, SHOW_TRACK_UNIT, false, "unit, or NULL" },
     { "track", INT, RAW_TRACK, SHOW_NUMBER, true, "track.id of the counter" },
     FROM_FILE,
 };
 static const query_column frame[] = {
     TIME,
-    SITE_NAMED("name", "name of the frame that ends here"),
+    SITE_NAMED("name", "name of the frame that ends at this time"),
     THREAD,
     FROM_FILE,
 };
@@ -136,9 +140,9 @@ static const query_column span[] = {
 };
 static const query_column api_call[] = {
     TIMES,
-    { "name", TEXT, C(NAME), SHOW_NAME, false, "function that was called" },
-    { "result", INT, C(RESULT), SHOW_NUMBER, false, "what it returned" },
-    CORRELATION("gpu_op.correlation of what it launched, or NULL"),
+    { "name", TEXT, C(NAME), SHOW_NAME, false, "name of the function" },
+    { "result", INT, C(RESULT), SHOW_NUMBER, false, "returned value" },
+    CORRELATION("gpu_op.correlation of the launched operation, or NULL"),
     THREAD,
     STACK,
     { "name_id", INT, C(NAME), SHOW_OPTION, true, "name.id of the function" },
@@ -146,9 +150,9 @@ static const query_column api_call[] = {
 };
 static const query_column dependency[] = {
     TIME,
-    CORRELATION("what waits: gpu_op.correlation or api_call.correlation"),
+    CORRELATION("the waiting side: gpu_op.correlation or api_call.correlation"),
     { "record", INT, C(RECORD), SHOW_OPTION, true,
-      "what it waits for: a correlation" },
+      "the awaited side: a correlation" },
     { "type", TEXT, C(TYPE), SHOW_DEPENDENCY, false,
       "control, data or unknown" },
     { "track", INT, RAW_TRACK, SHOW_NUMBER, true, "track.id" },
@@ -160,7 +164,8 @@ static const query_column access_columns[] = {
     { "size", INT, C(SIZE), SHOW_NUMBER, false, "bytes" },
     { "mode", TEXT, C(TYPE), SHOW_ACCESS, false,
       "read, write or read+write; ', coarse': somewhere in the range" },
-    CORRELATION("gpu_op.correlation of what does it; NULL: the host"),
+    CORRELATION(
+        "gpu_op.correlation of the accessing operation; NULL: the host"),
     { "track", INT, RAW_TRACK, SHOW_NUMBER, true, "track.id" },
     FROM_FILE,
 };
@@ -175,13 +180,13 @@ static const query_column access_columns[] = {
           SHOW_PROCESS, false, "number of the process, or NULL" }, \
     { \
         "stream", INT, RAW_TRACK, SHOW_STREAM, false, \
-            "number of the stream; NULL: on none" \
+            "number of the stream, or NULL" \
     }
 #define HOST_SIDE \
     { "queued_ns", INT,   RAW_QUEUED_NS, \
-      SHOW_MOMENT, false, "when the host queued it, or NULL" }, \
+      SHOW_MOMENT, false, "time at which the host queued it, or NULL" }, \
         { "submitted_ns", INT,   RAW_SUBMITTED_NS, \
-          SHOW_MOMENT,    false, "when it was given to the device, or NULL" }, \
+          SHOW_MOMENT,    false, "submission to the device, or NULL" }, \
         { "zone",         TEXT,  C(SITE), \
           SHOW_SITE_NAME, false, "innermost zone around its launch" }, \
         { "thread",        TEXT,  C(THREAD), \
@@ -205,7 +210,7 @@ static const query_column gpu_op[] = {
     { "kind", TEXT, RAW_KIND, SHOW_KIND, false,
       "kernel, memcpy, memset, collective, event_wait, ..." },
     { "name", TEXT, RAW_LABEL, SHOW_LABEL, false,
-      "kernel, collective or host function; else the kind" },
+      "name of the kernel, collective or host function; else the kind" },
     DEVICE,
     TIMES,
     CORRELATION("api_call.correlation of the call that launched it, or NULL"),
@@ -216,13 +221,13 @@ static const query_column gpu_op[] = {
     { "source_memory", TEXT, C(MEMORY), SHOW_MEMORY_FROM, false,
       "copies: pageable, pinned, device, managed, array or NULL" },
     { "memory", TEXT, C(MEMORY), SHOW_MEMORY_TO, false,
-      "likewise of the destination or the allocation" },
+      "kind of memory of the destination or allocation" },
     { "source_address", INT, C(SOURCE), SHOW_OPTION, false,
-      "copies: where from" },
+      "copies: source address" },
     { "value", INT, C(VALUE), SHOW_OPTION, false,
-      "memsets: what the bytes are set to" },
+      "memsets: value of the bytes" },
     { "address", INT, C(ADDRESS), SHOW_OPTION, true,
-      "where to; the allocation; a host function" },
+      "address of the destination, allocation or host function" },
     LAUNCH("grid_x", 0, "kernels: blocks in x"),
     LAUNCH("grid_y", 1, "blocks in y"),
     LAUNCH("grid_z", 2, "blocks in z"),
@@ -248,14 +253,15 @@ static const query_column gpu_op[] = {
       "collectives: number of the group of ranks" },
     { "sequence", INT, C(SEQUENCE), SHOW_OPTION, true,
       "collectives: number within the communicator" },
-    { "ranks", INT, C(RANKS), SHOW_OPTION, false, "collectives: ranks of it" },
+    { "ranks", INT, C(RANKS), SHOW_OPTION, false,
+      "collectives: number of ranks of the communicator" },
     { "peer", INT, C(PEER), SHOW_RANK, false,
       "send, receive: rank of the other side" },
     { "element", TEXT, RAW_ELEMENT, SHOW_ELEMENT, false,
       "collectives: f16, f32, i32, ... or NULL" },
     HOST_SIDE,
     { "name_id", INT, RAW_LABEL, SHOW_LABEL_NAME, false,
-      "name.id of `name`; NULL: it is the kind" },
+      "name.id of `name`; NULL if it is the kind" },
     FROM_FILE,
 };
 static const query_column sync_columns[] = {
@@ -275,16 +281,17 @@ static const query_column memory[] = {
     TIME,
     { "event", TEXT, RAW_KIND, SHOW_MEMORY_EVENT, false, "alloc or free" },
     { "place", TEXT, RAW_KIND, SHOW_MEMORY_PLACE, false, "host or device" },
-    { "address", INT, C(ADDRESS), SHOW_NUMBER, true, "of the block" },
+    { "address", INT, C(ADDRESS), SHOW_NUMBER, true, "address of the block" },
     { "size", INT, C(SIZE), SHOW_OPTION, false, "alloc: bytes" },
     { "pool", TEXT, C(POOL), SHOW_NAME, false, "name of the pool, or NULL" },
-    { "category", TEXT, C(CATEGORY), SHOW_NAME, false, "host: what for" },
+    { "category", TEXT, C(CATEGORY), SHOW_NAME, false, "host: category" },
     { "memory", TEXT, C(MEMORY), SHOW_MEMORY_TO, false,
       "device alloc: device, pinned, managed, ... or NULL" },
-    { "device", INT, RAW_TRACK, SHOW_DEVICE, false, "device: its number" },
+    { "device", INT, RAW_TRACK, SHOW_DEVICE, false,
+      "device: number of the device" },
     { "zone", TEXT, C(SITE), SHOW_SITE_NAME, false, "innermost zone" },
     { "duration_ns", INT, RAW_DURATION, SHOW_NUMBER, false,
-      "device: how long it took" },
+      "device: duration" },
     CORRELATION("device: api_call.correlation of its call, or NULL"),
     { "site", INT, C(SITE), SHOW_OPTION, true, "site.id of that zone" },
     STACK,
@@ -304,17 +311,17 @@ static const query_column memory[] = {
     }
 
 const query_table query_event_tables[] = {
-    TABLE("zone", zone, KIND(ZONE), "spans of host code, nested"),
+    TABLE("zone", zone, KIND(ZONE), "nested spans of host code"),
     TABLE("zone_open", zone_open, KIND(ZONE_OPEN),
-          "zones that had not ended when the recording did"),
+          "zones that had not ended at the end of the recording"),
     TABLE("zone_arg", zone_arg, KIND(ZONE_ARG), "values attached to zones"),
-    TABLE("mark", mark, KIND(MARK), "moments with a name"),
+    TABLE("mark", mark, KIND(MARK), "named points in time"),
     TABLE("message", message, KIND(MESSAGE), "log lines"),
     TABLE("counter", counter, KIND(COUNTER), "samples of counters"),
     TABLE("frame", frame, KIND(FRAME), "ends of frames"),
     TABLE("memory", memory,
           KIND(ALLOC) | KIND(FREE) | KIND(GPU_ALLOC) | KIND(GPU_FREE),
-          "blocks allocated and freed, on host and devices"),
+          "allocations and frees, on host and devices"),
     TABLE("flow", flow, KIND(FLOW), "arrows between threads"),
     TABLE("span", span, KIND(SPAN), "spans that need not nest"),
     TABLE("api_call", api_call, KIND(API_CALL),
@@ -323,11 +330,11 @@ const query_table query_event_tables[] = {
     TABLE("sync", sync_columns,
           KIND(EVENT_RECORD) | KIND(EVENT_WAIT) | KIND(STREAM_SYNC) |
               KIND(DEVICE_SYNC) | KIND(EVENT_SYNC),
-          "those of gpu_op that order others"),
+          "operations of gpu_op that order others"),
     TABLE("dependency", dependency, KIND(DEPENDENCY),
           "dependencies that the source of the trace states"),
     TABLE("access", access_columns, KIND(ACCESS),
-          "what operations and the host do with memory"),
+          "accesses to memory by operations and the host"),
     { 0 },
 };
 

@@ -348,7 +348,9 @@ static int open_tests(cursor *c, sqlite3_value **values)
         if (text && !query_regexp(vtab->of.q, text, "", &matches)) {
             sqlite3_free(c->base.pVtab->zErrMsg);
             c->base.pVtab->zErrMsg =
-                sqlite3_mprintf("'%s' is no extended regular expression", text);
+                sqlite3_mprintf("'%s' is not a valid extended regular "
+                                "expression",
+                                text);
             return SQLITE_ERROR;
         }
         const int code = query_test_open(&c->tests[i], column->raw,

@@ -117,8 +117,8 @@ static void regexp(sqlite3_context *context, int count, sqlite3_value **v)
         sqlite3_result_int(context, matches);
         return;
     }
-    char *const message =
-        sqlite3_mprintf("'%s' is no extended regular expression", pattern);
+    char *const message = sqlite3_mprintf(
+        "'%s' is not a valid extended regular expression", pattern);
     sqlite3_result_error(context, message ? message : "no memory", -1);
     sqlite3_free(message);
 }
@@ -216,7 +216,8 @@ static void add_number(sqlite3_context *context, sqlite3_value *value,
     numbers *const all = sqlite3_aggregate_context(context, sizeof *all);
     if (!all || sqlite3_value_type(value) == SQLITE_NULL) return;
     if (!(percent >= 0 && percent <= 100)) {
-        sqlite3_result_error(context, "a percentile is between 0 and 100", -1);
+        sqlite3_result_error(context, "a percentile must be between 0 and 100",
+                             -1);
         return;
     }
     all->share = percent / 100;

@@ -152,16 +152,18 @@ static query_cell file_path(const query *q, uint32_t file)
 /* ---- Operations and nodes ----------------------------------------------- */
 
 static const query_column operation_columns[] = {
-    KEY("id", "number in order of time, as ts-replay counts; also node.id"),
+    KEY("id", "number in order of time, as in ts-replay; also node.id"),
     KEY("gpu_op", "gpu_op.id, within its file"),
     KEY("call", "node.id of the call that launched it, or NULL"),
     COLUMN("kind", TEXT, "kernel, memcpy, ..."),
-    COLUMN("name", TEXT, "kernel, collective or host function; else the kind"),
-    COLUMN("start_ns", INT, "begin, on the axis of the first file"),
-    COLUMN("end_ns", INT, "end, likewise"),
+    COLUMN("name", TEXT,
+           "name of the kernel, collective or host function; "
+           "else the kind"),
+    COLUMN("start_ns", INT, "start, on the time axis of the first file"),
+    COLUMN("end_ns", INT, "end: ns since the start of the recording"),
     COLUMN("device", INT, "number of the device, or NULL"),
     COLUMN("stream", INT, "number of the stream, or NULL"),
-    COLUMN("track", INT, "track.id it lies on"),
+    COLUMN("track", INT, "track.id"),
     COLUMN("correlation", INT, "gpu_op.correlation, or NULL"),
     COLUMN("file", TEXT, "path of its trace"),
 };
@@ -196,12 +198,12 @@ static query_cell operation_cell(query *q, uint32_t file, uint64_t row,
 
 static const query_column node_columns[] = {
     KEY("id", "number of the node; operations come first, see operation"),
-    KEY("owner", "end: node.id of what ends; else the id"),
+    KEY("owner", "for kind end: node.id of the node that ends; else the id"),
     COLUMN("type", TEXT, "operation, call, end or join"),
-    COLUMN("name", TEXT, "of an operation or the function called, or NULL"),
-    COLUMN("start_ns", INT, "when, on the axis of the first file"),
-    COLUMN("duration_ns", INT, "how long"),
-    COLUMN("gap_ns", INT, "delay beyond what it depends on"),
+    COLUMN("name", TEXT, "name of the operation or called function, or NULL"),
+    COLUMN("start_ns", INT, "time, on the time axis of the first file"),
+    COLUMN("duration_ns", INT, "duration"),
+    COLUMN("gap_ns", INT, "delay after its dependencies"),
     COLUMN("track", INT, "track.id of its stream or thread, or NULL"),
     COLUMN("file", TEXT, "path of its trace"),
 };
@@ -241,10 +243,10 @@ static query_cell node_cell(query *q, uint32_t file, uint64_t row,
 }
 
 static const query_column edge_columns[] = {
-    KEY("source", "node.id of what must come first"),
-    KEY("target", "node.id of what waits for it"),
+    KEY("source", "node.id of the dependency"),
+    KEY("target", "node.id of the node that waits"),
     COLUMN("kind", TEXT, "launch, stream_order, ...; self: to its own end"),
-    COLUMN("inferred", INT, "1: guessed from times, no record says so"),
+    COLUMN("inferred", INT, "1: inferred from times, not recorded"),
     COLUMN("from_start", INT, "1: from the start of the source, not its end"),
 };
 static int64_t edge_count(query *q, uint32_t file)
@@ -271,15 +273,16 @@ static query_cell edge_cell(query *q, uint32_t file, uint64_t row,
 /* ---- Timeline ----------------------------------------------------------- */
 
 static const query_column gap_columns[] = {
-    KEY("operation", "operation.id of what ended it"),
-    KEY("culprit", "node.id of what that waited for, or NULL"),
-    COLUMN("start_ns", INT, "begin, on the axis of the first file"),
-    COLUMN("end_ns", INT, "end, likewise"),
+    KEY("operation", "operation.id of the operation that ended it"),
+    KEY("culprit", "node.id of the node that this operation waited for, or "
+                   "NULL"),
+    COLUMN("start_ns", INT, "start, on the time axis of the first file"),
+    COLUMN("end_ns", INT, "end: ns since the start of the recording"),
     COLUMN("duration_ns", INT, "end_ns - start_ns"),
-    COLUMN("device", INT, "number of the device that idled, or NULL"),
+    COLUMN("device", INT, "number of the idle device, or NULL"),
     COLUMN("cause", TEXT, "host_late, launch_latency, copy, host_sync, ..."),
-    COLUMN("edge", TEXT, "kind of the edge that led to the culprit"),
-    COLUMN("inferred", INT, "1: found by way of guessed edges"),
+    COLUMN("edge", TEXT, "kind of the edge that led to the cause"),
+    COLUMN("inferred", INT, "1: found through inferred edges"),
     COLUMN("file", TEXT, "path of its trace"),
 };
 static int64_t gap_count(query *q, uint32_t file)
@@ -310,11 +313,11 @@ static query_cell gap_cell(query *q, uint32_t file, uint64_t row,
 }
 
 static const query_column state_columns[] = {
-    KEY("operation", "operation.id that runs or comes next, or NULL"),
-    KEY("culprit", "waiting: node.id of what it waits for, or NULL"),
+    KEY("operation", "operation.id of the running or next operation, or NULL"),
+    KEY("culprit", "waiting: node.id of the awaited node, or NULL"),
     COLUMN("state", TEXT, "idle, dispatch_pending, running, waiting, finished"),
-    COLUMN("start_ns", INT, "begin, on the axis of the first file"),
-    COLUMN("end_ns", INT, "end, likewise"),
+    COLUMN("start_ns", INT, "start, on the time axis of the first file"),
+    COLUMN("end_ns", INT, "end: ns since the start of the recording"),
     COLUMN("duration_ns", INT, "end_ns - start_ns"),
     COLUMN("device", INT, "number of the device, or NULL"),
     COLUMN("stream", INT, "number of the stream, or NULL"),
@@ -349,13 +352,12 @@ static query_cell state_cell(query *q, uint32_t file, uint64_t row,
 }
 
 static const query_column step_columns[] = {
-    KEY("number", "of the step: N, or of the frame, from 0"),
-    COLUMN("name", TEXT, "of its zone, or frame"),
-    COLUMN("operations", INT, "operations that were issued in it"),
-    COLUMN("start_ns", INT, "begin, on the axis of the first file"),
-    COLUMN("end_ns", INT, "end, likewise"),
-    COLUMN("duration_ns", INT,
-           "end_ns - start_ns; 0: ts-analyze leaves it out"),
+    KEY("number", "number of the step: N, or of the frame, from 0"),
+    COLUMN("name", TEXT, "name of the zone or frame"),
+    COLUMN("operations", INT, "number of operations issued in it"),
+    COLUMN("start_ns", INT, "start, on the time axis of the first file"),
+    COLUMN("end_ns", INT, "end: ns since the start of the recording"),
+    COLUMN("duration_ns", INT, "end_ns - start_ns; 0: ignored by ts-analyze"),
 };
 static int64_t step_count(query *q, uint32_t file)
 {
@@ -387,10 +389,10 @@ static query_cell step_cell(query *q, uint32_t file, uint64_t row,
 
 const query_table query_graph_tables[] = {
     TABLE("operation", operation, "operations in the order of the replay"),
-    TABLE("node", node, "what the graph connects: operations, calls, ..."),
-    TABLE("edge", edge, "what waits for what"),
-    TABLE("gap", gap, "times in which a device idled, each with its cause"),
-    TABLE("stream_state", state, "what state each stream was in when"),
+    TABLE("node", node, "nodes of the graph: operations, calls, ..."),
+    TABLE("edge", edge, "dependencies between nodes"),
+    TABLE("gap", gap, "idle times of devices, each with its cause"),
+    TABLE("stream_state", state, "states of each stream over time"),
     TABLE("step", step, "iterations: zones 'ProfilerStep#N', or frames"),
     { 0 },
 };

@@ -38,7 +38,7 @@ static query_cell name_of(const ts_reader *reader, uint32_t name)
 
 static const query_column name_columns[] = {
     KEY("id", "number of the name in its file"),
-    COLUMN("text", TEXT, "the name as recorded; demangle(text) reads better"),
+    COLUMN("text", TEXT, "the recorded name; demangle(text) demangles it"),
 };
 static int64_t name_count(query *q, uint32_t file)
 {
@@ -120,8 +120,8 @@ static query_cell launch_cell(query *q, uint32_t file, uint64_t row,
 
 static const query_column module_columns[] = {
     KEY("id", "number of the module in its file"),
-    COLUMN("path", TEXT, "file it was loaded from"),
-    COLUMN("address", INT, "where it lies"),
+    COLUMN("path", TEXT, "file that it was loaded from"),
+    COLUMN("address", INT, "load address"),
     COLUMN("size", INT, "bytes"),
 };
 static int64_t module_count(query *q, uint32_t file)
@@ -142,7 +142,7 @@ static query_cell module_cell(query *q, uint32_t file, uint64_t row,
 
 static const query_column stack_columns[] = {
     KEY("id", "number of the stack in its file"),
-    COLUMN("frames", INT, "how many it has, see stack_frame"),
+    COLUMN("frames", INT, "number of frames, see stack_frame"),
 };
 static int64_t stack_count(query *q, uint32_t file)
 {
@@ -165,12 +165,14 @@ static const query_column stack_frame_columns[] = {
     KEY("stack", "stack.id"),
     COLUMN("depth", INT, "0: innermost"),
     COLUMN("module", INT, "module.id, NULL: unknown"),
-    COLUMN("offset", INT, "in the module; else the address"),
-    COLUMN("path", TEXT, "of the module"),
-    COLUMN("function", TEXT, "innermost function there, or NULL"),
+    COLUMN("offset", INT, "offset in the module; else the address"),
+    COLUMN("path", TEXT, "name of the module"),
+    COLUMN("function", TEXT, "innermost function at this address, or NULL"),
     COLUMN("source", TEXT, "its source file, or NULL"),
     COLUMN("line", INT, "its line, or NULL"),
-    COLUMN("called", TEXT, "what was called, itself or around it; or NULL"),
+    COLUMN("called", TEXT,
+           "the function or one that it was inlined into, or "
+           "NULL"),
 };
 static int64_t stack_frame_count(query *q, uint32_t file)
 {
@@ -232,9 +234,9 @@ static const query_column track_columns[] = {
     COLUMN("type", TEXT, "process, thread, device, context, stream, counter"),
     COLUMN("name", TEXT, "its name, else type and number"),
     COLUMN("number", INT, "process or thread identifier, vendor's number"),
-    COLUMN("parent", INT, "track.id of what it belongs to, or NULL"),
+    COLUMN("parent", INT, "track.id of the parent track, or NULL"),
     COLUMN("unit", TEXT, "counters: unit, or NULL"),
-    COLUMN("process", INT, "process identifier it belongs to, or NULL"),
+    COLUMN("process", INT, "process identifier of its process, or NULL"),
     COLUMN("device", INT, "number of the device, or NULL"),
     COLUMN("context", INT, "number of the context, or NULL"),
     COLUMN("flags", INT,
@@ -267,14 +269,16 @@ static query_cell track_cell(query *q, uint32_t file, uint64_t row,
 /* ---- The file ----------------------------------------------------------- */
 
 static const query_column info_columns[] = {
-    COLUMN("path", TEXT, "the trace, as given"),
-    COLUMN("process", INT, "process that recorded it"),
+    COLUMN("path", TEXT, "path of the trace, as given"),
+    COLUMN("process", INT, "identifier of the recorded process"),
     COLUMN("start_realtime_ns", INT, "Unix time of time 0, ns"),
     COLUMN("first_ns", INT, "begin of the first event"),
     COLUMN("last_ns", INT, "end of the last event"),
-    COLUMN("events", INT, "events of all kinds, damaged chunks too"),
-    COLUMN("lost", INT, "records that were lost, see loss"),
-    COLUMN("damaged", INT, "places of damage found so far, see damage"),
+    COLUMN("events", INT,
+           "number of events of all kinds, including damaged "
+           "chunks"),
+    COLUMN("lost", INT, "number of lost records, see loss"),
+    COLUMN("damaged", INT, "number of damaged places found so far, see damage"),
     COLUMN("finished", INT, "1: the recording was stopped properly"),
     COLUMN("clock_estimated", INT, "1: times are estimates"),
     COLUMN("file_bytes", INT, "size of the file"),
@@ -308,8 +312,8 @@ static query_cell info_cell(query *q, uint32_t file, uint64_t row,
 }
 
 static const query_column metadata_columns[] = {
-    COLUMN("track", INT, "track.id it describes; NULL: the recording"),
-    COLUMN("key", TEXT, "what it says: host, command, vendor, ..."),
+    COLUMN("track", INT, "track.id that it describes; NULL: the recording"),
+    COLUMN("key", TEXT, "key: host, command, vendor, ..."),
     { "value", QUERY_ANY, 0, 0, false, "integer, real or text" },
 };
 static int64_t metadata_count(query *q, uint32_t file)
@@ -330,14 +334,16 @@ static query_cell metadata_cell(query *q, uint32_t file, uint64_t row,
 }
 
 static const query_column loss_columns[] = {
-    COLUMN("track", INT, "track.id that lost; NULL: none in particular"),
+    COLUMN("track", INT,
+           "track.id of the lost records; NULL: none in "
+           "particular"),
     COLUMN("cause", TEXT, "ring_full, disk_full, backend, ..."),
-    COLUMN("detail", TEXT, "what the backend says, or NULL"),
-    COLUMN("count", INT, "records; stalls: times"),
-    COLUMN("first_ns", INT, "when it began"),
-    COLUMN("last_ns", INT, "when it ended"),
+    COLUMN("detail", TEXT, "reason given by the backend, or NULL"),
+    COLUMN("count", INT, "number of records; stalls: number of stalls"),
+    COLUMN("first_ns", INT, "start"),
+    COLUMN("last_ns", INT, "end"),
     COLUMN("stall", INT, "1: nothing was lost, the program waited"),
-    COLUMN("stall_ns", INT, "stalls: how long in sum"),
+    COLUMN("stall_ns", INT, "stalls: total duration"),
 };
 static int64_t loss_count(query *q, uint32_t file)
 {
@@ -361,9 +367,9 @@ static query_cell loss_cell(query *q, uint32_t file, uint64_t row,
 }
 
 static const query_column damage_columns[] = {
-    COLUMN("offset", INT, "byte in the file"),
-    COLUMN("size", INT, "bytes that are skipped"),
-    COLUMN("text", TEXT, "what is wrong there"),
+    COLUMN("offset", INT, "offset in the file"),
+    COLUMN("size", INT, "skipped bytes"),
+    COLUMN("text", TEXT, "description of the damage"),
 };
 static int64_t damage_count(query *q, uint32_t file)
 {
@@ -381,14 +387,14 @@ static query_cell damage_cell(query *q, uint32_t file, uint64_t row,
 
 static const query_column chunk_columns[] = {
     KEY("id", "number of the chunk in its file"),
-    COLUMN("offset", INT, "byte in the file"),
+    COLUMN("offset", INT, "offset in the file"),
     COLUMN("kind", TEXT, "names, sites, ..., events, blob"),
     COLUMN("event", TEXT, "kind of its events, or NULL"),
     COLUMN("track", INT, "track.id of its events; NULL: several, none"),
     COLUMN("count", INT, "rows or entries"),
-    COLUMN("first_ns", INT, "events: begin of the first"),
+    COLUMN("first_ns", INT, "events: start of the first"),
     COLUMN("last_ns", INT, "events: end of the last"),
-    COLUMN("stored_size", INT, "bytes in the file, without the header"),
+    COLUMN("stored_size", INT, "bytes in the file, without header"),
     COLUMN("raw_size", INT, "bytes when decompressed"),
 };
 static int64_t chunk_count(query *q, uint32_t file)
@@ -479,25 +485,25 @@ static query_cell strings_cell(query *q, uint32_t file, uint64_t row,
 
 const query_table query_small_tables[] = {
     TABLE("track", track, "threads, devices, streams, counters, ..."),
-    TABLE("site", site, "places in the source"),
+    TABLE("site", site, "places in the source code"),
     TABLE("name", name, "names"),
     TABLE("launch", launch, "kernels with their configurations"),
     TABLE("stack", stack, "call stacks"),
     TABLE("stack_frame", stack_frame, "frames of call stacks"),
-    TABLE("module", module, "programs and libraries that were loaded"),
+    TABLE("module", module, "loaded programs and libraries"),
     TABLE("info", info, "one row about each trace"),
-    TABLE("metadata", metadata, "what is known about recording and devices"),
-    TABLE("loss", loss, "the ledger of losses"),
-    TABLE("damage", damage, "what is wrong with the file, as far as seen"),
-    TABLE("chunk", chunk, "how the file is laid out"),
+    TABLE("metadata", metadata, "metadata of the recording and of devices"),
+    TABLE("loss", loss, "losses and stalls"),
+    TABLE("damage", damage, "damaged places of the file found so far"),
+    TABLE("chunk", chunk, "chunks of the file"),
     { .name = "query_stats",
-      .about = "what the statement before this one took",
+      .about = "cost of the previous statement",
       .columns = stats_columns,
       .column_count = sizeof stats_columns / sizeof *stats_columns,
       .joint = true,
       .count = info_count,
       .cell = stats_cell },
-    TABLE("StringIds", strings, "names, by the numbers of the views below"),
+    TABLE("StringIds", strings, "names, by the numbers used in these views"),
     { 0 },
 };
 

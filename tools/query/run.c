@@ -80,7 +80,7 @@ static bool bind_all(query *q, sqlite3_stmt *statement)
                 value = q->settings[s].value;
         if (!value) {
             cli_fail(q->tool, TS_ERR_USAGE, NULL,
-                     name ? "%s has no value: --set %s=VALUE gives it one"
+                     name ? "%s has no value: set it with --set %s=VALUE"
                           : "a parameter needs a name, such as :name%.0s%.0s",
                      name ? name : "", name ? name + 1 : "");
             return false;
@@ -154,8 +154,7 @@ static void say_error(const query *q, const char *sql, const char *statement,
 {
     const bool denied = sqlite3_errcode(q->db) == SQLITE_AUTH;
     const char *const message =
-        denied ? "a query reads, and makes temporary tables and views; it "
-                 "does nothing else"
+        denied ? "a query can only read, and create temporary tables and views"
                : sqlite3_errmsg(q->db);
     const char *const named = where ? where : "SQL";
     int offset = -1;
@@ -367,8 +366,8 @@ int query_schema(const query *q, const char *name)
         found = line = true;
     }
     if (!found)
-        cli_fail(q->tool, TS_ERR_NOT_FOUND, NULL,
-                 "%s: there is no such table or view", name);
+        cli_fail(q->tool, TS_ERR_NOT_FOUND, NULL, "%s: no such table or view",
+                 name);
     if (!found) say_tables(q, name);
     return found ? CLI_OK : CLI_FAILED;
 }

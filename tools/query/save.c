@@ -77,7 +77,7 @@ static bool save_result(query *q, const char *sql)
                        !rest[strspn(rest, " \t\r\n;")];
     sqlite3_finalize(statement);
     if (!alone) {
-        q->failure = "--save keeps the rows of one SELECT";
+        q->failure = "--save requires a single SELECT";
         return false;
     }
     char *const text = sqlite3_mprintf("CREATE TABLE saved.result AS %.*s",

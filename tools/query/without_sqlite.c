@@ -10,8 +10,8 @@ query *query_open(const cli_tool *tool, char *const *paths, uint32_t count)
     (void)paths;
     (void)count;
     cli_fail(tool, TS_ERR_UNSUPPORTED, NULL,
-             "this build has no SQLite: install libsqlite3-dev (or whatever "
-             "your system calls it) and build again");
+             "this build has no SQLite: install libsqlite3-dev (or the package "
+             "of your system) and build again");
     return NULL;
 }
 

@@ -11,12 +11,10 @@
 #endif
 
 static const char *const help =
-    "SQL ends with a semicolon. Besides:\n"
-    "  .tables              tables and views\n"
-    "  .schema [TABLE]      their columns, with units\n"
-    "  .mode [table|csv|json]\n"
-    "  .help                this\n"
-    "  .quit                the end, as is Ctrl-D";
+    "SQL statements end with a semicolon. Commands:\n  .tables              "
+    "list tables and views\n  .schema [TABLE]      describe their columns, "
+    "with units\n  .mode [table|csv|json]\n  .help                print this "
+    "help\n  .quit                quit, like Ctrl-D";
 
 /* ---- Lines -------------------------------------------------------------- */
 
@@ -90,7 +88,7 @@ static void set_format(shell *s, const char *word)
         s->format = (ts_sql_format)i;
         return;
     }
-    if (*word) cli_error(s->tool, NULL, ".mode is table, csv or json");
+    if (*word) cli_error(s->tool, NULL, ".mode must be table, csv or json");
     if (!*word) puts(formats[s->format]);
 }
 
@@ -116,7 +114,10 @@ static bool command(shell *s, char *line)
     else if (!strcmp(line, ".help"))
         puts(help);
     else
-        cli_error(s->tool, NULL, "%s: no such command; .help lists them", line);
+        cli_error(s->tool, NULL,
+                  "%s: unknown command; .help lists the "
+                  "commands",
+                  line);
     return true;
 }
 

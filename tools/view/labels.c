@@ -5,7 +5,7 @@
 
 static void no_memory(void)
 {
-    fputs("ts-view: out of memory; ask for less with --from, --to or --limit\n",
+    fputs("ts-view: out of memory; select less with --from, --to or --limit\n",
           stderr);
     exit(CLI_FAILED);
 }

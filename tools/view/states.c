@@ -115,8 +115,8 @@ static bool say(const view *v, ts_result result)
     if (result == TS_OK) return true;
     cli_error(v->tool, v->path, "%s",
               result == TS_ERR_NOT_FOUND
-                  ? "no operation of a device is in the trace: there are no "
-                    "states to show"
+                  ? "the trace contains no operation of a device, so that "
+                    "there are no states to show"
                   : ts_result_text(result));
     return false;
 }

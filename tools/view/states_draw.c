@@ -253,12 +253,12 @@ static void print_losses(view_states *s)
     char text[128];
     if (r->lost) {
         snprintf(text, sizeof text,
-                 "%s record%s lost: work and causes may be missing",
+                 "%s record%s lost: operations and causes may be missing",
                  cli_count(r->lost).s, r->lost == 1 ? " was" : "s were");
         view_states_print_words(s, 0, text);
     }
     if (r->skipped[TS_SKIP_BAD_TIME]) {
-        snprintf(text, sizeof text, "%s left out: impossible times",
+        snprintf(text, sizeof text, "%s ignored because of invalid times",
                  cli_counted(r->skipped[TS_SKIP_BAD_TIME], "operation is",
                              "operations are")
                      .s);

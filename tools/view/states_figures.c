@@ -12,19 +12,27 @@ typedef struct idle_words {
 } idle_words;
 
 static const idle_words words[TS_IDLE_LIMIT] = {
-    [TS_IDLE_HOST_LATE] = { "host late", "nothing was launched yet", 'h', 203 },
-    [TS_IDLE_LAUNCH_LATENCY] = { "launch latency", "launched, not begun yet",
+    [TS_IDLE_HOST_LATE] = { "host late",
+                            "the next operation was not launched yet", 'h',
+                            203 },
+    [TS_IDLE_LAUNCH_LATENCY] = { "launch latency",
+                                 "the next operation was launched but not "
+                                 "started",
                                  'l', 221 },
-    [TS_IDLE_OTHER_STREAM] = { "other stream", "waited for a kernel elsewhere",
+    [TS_IDLE_OTHER_STREAM] = { "other stream",
+                               "waited for a kernel on another stream or "
+                               "device",
                                'o', 111 },
-    [TS_IDLE_COPY] = { "copy", "waited for a copy elsewhere", 'c', 79 },
+    [TS_IDLE_COPY] = { "copy", "waited for a copy on another stream or device",
+                       'c', 79 },
     [TS_IDLE_COLLECTIVE] = { "collective", "waited for a collective", 'n',
                              141 },
     [TS_IDLE_HOST_SYNC] = { "host sync", "the host waited for the device", 's',
                             208 },
-    [TS_IDLE_QUEUE_FULL] = { "queue full", "the host met a full queue", 'q',
-                             180 },
-    [TS_IDLE_UNEXPLAINED] = { "unexplained", "no record says why", '?', 250 },
+    [TS_IDLE_QUEUE_FULL] = { "queue full",
+                             "the host waited for space in a queue", 'q', 180 },
+    [TS_IDLE_UNEXPLAINED] = { "unexplained", "the cause is not recorded", '?',
+                              250 },
 };
 
 const char *view_idle_text(ts_idle idle)
@@ -166,19 +174,19 @@ static void print_facts(view_states *s, size_t device,
     print_concurrency(s, device, f);
     if (f->launches) {
         snprintf(text, sizeof text,
-                 "call to begin %s (p50), %s (p95), %s at most",
+                 "call to start %s (p50), %s (p95), at most %s",
                  cli_time(f->launch_p50_ns).s, cli_time(f->launch_p95_ns).s,
                  cli_time(f->launch_max_ns).s);
         print_fact(s, "launch latency", text);
     }
     const double mean = share_of(f->queue_ns, span);
     snprintf(text, sizeof text,
-             "%.1f issued and not begun on average, %s at most", mean,
+             "%.1f issued but not started on average, at most %s", mean,
              cli_count(f->queue_max).s);
     print_fact(s, "queue", text);
     if (!f->idle_ns) return;
     snprintf(text, sizeof text,
-             "of the idle time: recorded %s, inferred %s, none %s",
+             "cause of the idle time: recorded %s, inferred %s, none %s",
              cli_percent(share_of(f->explicit_ns, f->idle_ns)).s,
              cli_percent(share_of(f->inferred_ns, f->idle_ns)).s,
              cli_percent(share_of(f->unexplained_ns, f->idle_ns)).s);
@@ -223,7 +231,7 @@ void view_states_print_device(view_states *s, size_t device)
     uint32_t at = view_states_put_device(s, device);
     if (!span) {
         view_put_string(&s->d.line, at, s->d.line.width,
-                        ": nothing ran on it here", view_plain);
+                        ": no operation in this window", view_plain);
         view_states_print_line(s);
         return;
     }

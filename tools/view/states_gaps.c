@@ -128,7 +128,7 @@ static void put_late_call(FILE *out, const view_states *s, const ts_gap *gap,
 {
     const int64_t late = call->recorded_ns - gap->start_ns;
     view_states_put_node(out, s, gap->operation, false);
-    fprintf(out, " was launched %s after the device had run dry, by ",
+    fprintf(out, " was launched %s after the device became idle, by ",
             cli_time(late).s);
     view_states_put_node(out, s, gap->culprit, true);
     if (call->duration_ns > (gap->end_ns - gap->start_ns) / 8)
@@ -142,7 +142,7 @@ static void put_host_late(FILE *out, const view_states *s, const ts_gap *gap)
     ts_node node;
     if (!ts_replay_node(s->replay, gap->culprit, &node)) {
         view_states_put_node(out, s, gap->operation, true);
-        fputs(" was queued after the device had run dry", out);
+        fputs(" was queued after the device became idle", out);
     } else if (node.type == TS_NODE_CALL) {
         put_late_call(out, s, gap, &node);
     } else {
@@ -157,15 +157,15 @@ static void put_latency(FILE *out, const view_states *s, const ts_gap *gap)
     ts_node node;
     view_states_put_node(out, s, gap->operation, true);
     if (!ts_replay_node(s->replay, gap->culprit, &node)) {
-        fputs(" was queued and took its time to begin", out);
+        fputs(" was queued and took time to start", out);
     } else if (node.type == TS_NODE_CALL) {
-        fprintf(out, " began %s after its launch by ",
+        fprintf(out, " started %s after its launch by ",
                 cli_time(gap->end_ns - node.recorded_ns).s);
         view_states_put_node(out, s, gap->culprit, true);
         if (node.duration_ns >= (gap->end_ns - gap->start_ns) / 2)
             fprintf(out, ", a call of %s", cli_time(node.duration_ns).s);
     } else {
-        fprintf(out, " began %s after the one before it, ",
+        fprintf(out, " started %s after the previous operation, ",
                 cli_time(gap->end_ns - node.recorded_ns - node.duration_ns).s);
         view_states_put_node(out, s, gap->culprit, false);
     }
@@ -208,14 +208,14 @@ static void put_block(FILE *out, const view_states *s, const ts_gap *gap)
 static void put_unexplained(FILE *out, const view_states *s, const ts_gap *gap)
 {
     ts_node node;
-    fputs("nothing recorded says why ", out);
+    fputs("no recorded cause explains why ", out);
     view_states_put_node(out, s, gap->operation, true);
-    fputs(" did not begin earlier", out);
+    fputs(" did not start earlier", out);
     if (!ts_replay_node(s->replay, gap->culprit, &node)) return;
     const int64_t end = node.recorded_ns + node.duration_ns;
     if (end >= gap->end_ns) return;
-    fprintf(out, "; %s, which it came after, was done %s before",
-            node.type == TS_NODE_CALL ? "its launch" : "the last work",
+    fprintf(out, "; %s, which it follows, was complete %s before",
+            node.type == TS_NODE_CALL ? "its launch" : "the last operation",
             cli_time(gap->end_ns - end).s);
 }
 

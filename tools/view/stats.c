@@ -641,7 +641,8 @@ void view_stats(view *v)
         print_durations(&s);
         print_values(&s);
         print_shared_names(&s);
-        if (!s.count && !s.value_count) puts("no durations or values here");
+        if (!s.count && !s.value_count)
+            puts("no durations or values in this selection");
     }
     for (size_t i = 0; i < s.count; i++) {
         view_samples_free(&s.stats[i]->samples);

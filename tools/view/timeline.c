@@ -471,7 +471,9 @@ void view_timeline_print(view_drawing *d)
             print_headers(d, row->track, headed);
         print_row(d, i);
     }
-    if (!d->rows.count) puts("nothing to draw here; --events lists all");
+    if (!d->rows.count)
+        puts("there is nothing to draw in this selection; "
+             "--events lists all events");
     print_legend(d, hidden);
     free(headed);
 }

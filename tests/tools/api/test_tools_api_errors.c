@@ -85,7 +85,7 @@ static void damage_is_a_result_beside_the_counts(void **state)
                                   .output = to_memory(&written),
                                   .format = "chrome" };
     assert_int_equal(ts_export_file(&counts, &desc, &error), TS_ERR_CORRUPT);
-    assert_error(error, TS_ERR_CORRUPT, "the output has everything else");
+    assert_error(error, TS_ERR_CORRUPT, "the output contains everything else");
     assert_string_equal(counts.format, "chrome");
     assert_true(written.size > 0);
     forget(&written);
@@ -104,11 +104,11 @@ static void an_import_of_nothing_known_says_the_formats(void **state)
     assert_int_equal(ts_import_files(&imported, &desc, &error),
                      TS_ERR_NOT_FOUND);
     assert_null(imported);
-    assert_error(error, TS_ERR_NOT_FOUND, "none of the formats");
+    assert_error(error, TS_ERR_NOT_FOUND, "its format is unknown");
     assert_error(error, TS_ERR_NOT_FOUND, "kineto");
     desc.format = "nosuch";
     assert_int_equal(ts_import_files(&imported, &desc, &error), TS_ERR_USAGE);
-    assert_error(error, TS_ERR_USAGE, "there is no format 'nosuch'");
+    assert_error(error, TS_ERR_USAGE, "unknown format 'nosuch'");
 }
 
 static void what_one_file_gives_is_kept_when_another_fails(void **state)
@@ -210,7 +210,7 @@ static void inputs_and_files_of_others_are_not_replaced(void **state)
     assert_error(error, TS_ERR_IO, "not an HTML page");
     ts_analysis_close(analysis);
     assert_int_equal(ts_cut_file(&counts, &cut, &error), TS_ERR_IO);
-    assert_error(error, TS_ERR_IO, "is the trace itself");
+    assert_error(error, TS_ERR_IO, "is the input trace");
     assert_int_equal(stat(at.trace, &after), 0);
     assert_int_equal(before.st_ino, after.st_ino);
     assert_int_equal(before.st_size, after.st_size);
@@ -244,7 +244,7 @@ static void an_empty_desc_is_refused(void **state)
     assert_int_equal(ts_cut_file(&cut, &cut_desc, &error), TS_ERR_USAGE);
     assert_int_equal(ts_merge_files(&merged, &merge_desc, &error),
                      TS_ERR_USAGE);
-    assert_error(error, TS_ERR_USAGE, "which traces?");
+    assert_error(error, TS_ERR_USAGE, "traces to read are required");
 }
 
 static void what_a_desc_asks_for_is_checked(void **state)

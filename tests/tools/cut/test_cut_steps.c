@@ -172,8 +172,8 @@ static void without_frames_it_is_said_that_there_are_steps(void **state)
     fclose(stderr);
     stderr = keep;
     assert_false(done);
-    assert_non_null(strstr(text, "there are no frames, but there are steps: "
-                                 "use --step"));
+    assert_non_null(strstr(text, "the trace contains no frames, but steps: use "
+                                 "--step"));
 }
 
 static uint64_t count_of(void)

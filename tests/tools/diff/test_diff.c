@@ -314,8 +314,8 @@ static void what_is_untested_fails_only_where_that_is_asked_for(void **state)
     diff_report(&d, &none, r);
     const char *const answer = r->sections->next->answer.text;
     assert_non_null(strstr(answer,
-                           "B takes 300 ns, A 100 ns (+200.0 %): too few "
-                           "steps to tell whether that is noise."));
+                           "B takes 300 ns, A 100 ns (+200.0 %): there are too "
+                           "few steps to test whether this is noise."));
     assert_null(strstr(answer, "which may be noise"));
     report_close(r);
     done(&d, &a, &b);

@@ -286,28 +286,20 @@ static void names_from_traces_break_no_file(void **state)
     diff_junit(&d, &gates, out);
     assert_int_equal(fclose(out), 0);
     assert_string_equal(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-        "<testsuites>\n"
-        "  <testsuite name=\"ts-diff\" tests=\"4\" failures=\"1\" "
-        "errors=\"1\" skipped=\"1\">\n"
-        "    <testcase classname=\"ts-diff\" name=\"kernel:k&lt;* +5% "
-        "+1ns\">\n"
-        "      <failure message=\"1 of 1 beyond the limit\" "
-        "type=\"regression\">\n"
-        "kernel k&lt;&quot;a&quot;&gt;&amp;]]&gt;|`x`??? *\xc3\xa9: +100.0 % "
-        "(500 ns to 1.000 us), p 0.004\n"
-        "      </failure>\n"
-        "    </testcase>\n"
-        "    <testcase classname=\"ts-diff\" name=\"?copy:none +5%\">\n"
-        "      <skipped message=\"neither trace has anything like it\"/>\n"
-        "    </testcase>\n"
-        "    <testcase classname=\"ts-diff\" name=\"copy:nothing +5%\">\n"
-        "      <error message=\"neither trace has anything like it\" "
-        "type=\"usage\"/>\n"
-        "    </testcase>\n"
-        "    <testcase classname=\"ts-diff\" name=\"makespan +90%\"/>\n"
-        "  </testsuite>\n"
-        "</testsuites>\n",
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  "
+        "<testsuite name=\"ts-diff\" tests=\"4\" failures=\"1\" errors=\"1\" "
+        "skipped=\"1\">\n    <testcase classname=\"ts-diff\" "
+        "name=\"kernel:k&lt;* +5% +1ns\">\n      <failure message=\"1 of 1 "
+        "beyond the limit\" type=\"regression\">\nkernel "
+        "k&lt;&quot;a&quot;&gt;&amp;]]&gt;|`x`??? *\xc3\xa9: +100.0 % (500 ns "
+        "to 1.000 us), p 0.004\n      </failure>\n    </testcase>\n    "
+        "<testcase classname=\"ts-diff\" name=\"?copy:none +5%\">\n      "
+        "<skipped message=\"neither trace contains a match\"/>\n    "
+        "</testcase>\n    <testcase classname=\"ts-diff\" name=\"copy:nothing "
+        "+5%\">\n      <error message=\"neither trace contains a match\" "
+        "type=\"usage\"/>\n    </testcase>\n    <testcase "
+        "classname=\"ts-diff\" name=\"makespan +90%\"/>\n  "
+        "</testsuite>\n</testsuites>\n",
         text_of(path));
     report *const r = report_open();
     diff_report(&d, &gates, r);

@@ -161,7 +161,7 @@ static void recordings_of_other_times_are_reported(void **state)
         const char *said;
     } wanted[] = {
         { 6600, NULL }, // overlaps with b alone
-        { 9000, "their recordings are 2.300 us apart" },
+        { 9000, "the recordings are 2.300 us apart" },
         { UINT64_C(94608000000000000), "are 1,094 days apart" },
     };
     make_two(&(made){ .name = "a.sbt", .rank = -1, .date_ns = 6000 },

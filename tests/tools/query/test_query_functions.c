@@ -45,7 +45,7 @@ static void functions_give_what_was_computed_by_hand(void **state)
     assert_rows(a.q, "SELECT median(x) FROM (SELECT 1 x) WHERE 0", "-\n");
     assert_rows(a.q, "SELECT median(x) FROM (SELECT 2.5 x)", "2.5\n");
     assert_rows(a.q, "SELECT percentile(1, 101)",
-                "a percentile is between 0 and 100");
+                "a percentile must be between 0 and 100");
     assert_rows(a.q,
                 "SELECT 'abc' REGEXP '^a.c$', 'abc' REGEXP 'd', "
                 "NULL REGEXP 'd'",

@@ -232,9 +232,9 @@ static void patterns_pass_the_rows_that_sqlite_would(void **state)
                 "SELECT count(*) FROM plain "
                 "WHERE name = 'CALL_1' COLLATE NOCASE");
     assert_rows(calls.q, "SELECT 1 FROM api_call WHERE name REGEXP '('",
-                "'(' is no extended regular expression");
+                "'(' is not a valid extended regular expression");
     assert_rows(calls.q, "SELECT 'x' REGEXP '('",
-                "'(' is no extended regular expression");
+                "'(' is not a valid extended regular expression");
 }
 
 static void lists_and_alternatives_count_no_row_twice(void **state)

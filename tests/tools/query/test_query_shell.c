@@ -122,7 +122,7 @@ static void queries_of_several_lines_are_answered(void **state)
     wait_for(s, "42,1");
     wait_for_prompt(s, "ts-query> ");
     type(s, ".nonsense\n");
-    wait_for(s, "no such command");
+    wait_for(s, "unknown command");
     wait_for_prompt(s, "ts-query> ");
     type(s, "SELECT nme FROM zone;\n");
     wait_for(s, "no such column: nme");

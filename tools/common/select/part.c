@@ -19,7 +19,8 @@ static bool make_name(const cli_tool *tool, char *name, size_t size)
     const int fd = mkstemp(name);
     if (fd >= 0) return close(fd) == 0;
     cli_fail(tool, cli_errno_result(errno), name,
-             "the selected part cannot be written: %s", strerror(errno));
+             "the selected part cannot be written to a temporary file: %s",
+             strerror(errno));
     return false;
 }
 
@@ -155,7 +156,7 @@ static bool take_ranks(const cli_tool *tool, char **paths, uint32_t *count)
         const size_t size = strcspn(at, ",");
         if (entry < 63 && !(entries >> entry & 1)) {
             cli_fail(tool, TS_ERR_NOT_FOUND, NULL,
-                     "--rank %.*s: no file is of such a rank", (int)size, at);
+                     "--rank %.*s: no file has this rank", (int)size, at);
             return false;
         }
         at = at[size] ? at + size + 1 : NULL;

@@ -97,9 +97,9 @@ static uint64_t kinds_of(const char *text, size_t size)
 static void report_no_kind(const cli_tool *tool, const char *text, size_t size)
 {
     FILE *const out = cli_error_begin(tool, NULL);
-    fputs("--kind: no kind is '", out);
+    fputs("--kind: unknown kind '", out);
     cli_put_text(out, text, size);
-    fputs("'; they are:\n", out);
+    fputs("'; the kinds are:\n", out);
     for (uint32_t kind = 1; kind < TS_EVENT_LIMIT; kind++)
         if (ts_event_columns(kind)) fprintf(out, " %s", ts_event_name(kind));
     fputs(" gpu", out);
@@ -129,10 +129,9 @@ bool select_check(const cli_tool *tool)
     const ts_selection *const s = select_now();
     uint64_t first, last;
     if (s->has_from && s->has_to && s->from_ns >= s->to_ns)
-        cli_fail(tool, TS_ERR_USAGE, NULL,
-                 "--to is not after --from: nothing is in between");
+        cli_fail(tool, TS_ERR_USAGE, NULL, "--to must be after --from");
     else if (s->step && !cut_range(s->step, &first, &last))
-        cli_fail(tool, TS_ERR_USAGE, NULL, "--step %s: it is N or N..M",
+        cli_fail(tool, TS_ERR_USAGE, NULL, "--step %s: must be N or N..M",
                  s->step);
     else
         return (!s->frame || cut_frames_valid(tool, s->frame)) &&

@@ -33,7 +33,7 @@ static bool take_found(cut_job *job, const steps_result *r, const char *text)
     if (last == UINT64_MAX) last = r->count - 1;
     if (!range || first >= r->count || last >= r->count) {
         cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
-                 "--step %s: no steps are marked; ts-analyze finds steps 0 "
+                 "--step %s: no steps are marked; ts-analyze detects steps 0 "
                  "to %zu",
                  text, r->count - 1);
         return false;

@@ -138,15 +138,15 @@ void elf_open(const symbolize_request *q, elf_files *files)
     files->module = open_elf(file);
     if (!files->module) {
         snprintf(files->why, sizeof files->why,
-                 file < 0 ? "the file is not here" : "it is no ELF file");
+                 file < 0 ? "file not found" : "not an ELF file");
     } else if (is_same(q, files->module) == MATCH_NO) {
         const void *id;
         const ssize_t size = dwelf_elf_gnu_build_id(files->module, &id);
         say_id(wanted, sizeof wanted, q->id, q->id_size);
         if (size > 0) say_id(found, sizeof found, id, (size_t)size);
         snprintf(files->why, sizeof files->why,
-                 "the file here is another build: %s, recorded was %s", found,
-                 wanted);
+                 "the file is a different build: %s instead of the recorded %s",
+                 found, wanted);
         files->module = NULL;
     }
     if (files->module && has_dwarf(files->module)) {
@@ -156,7 +156,7 @@ void elf_open(const symbolize_request *q, elf_files *files)
         find_debug(q, files);
     }
     if (files->module && !files->debug)
-        snprintf(files->why, sizeof files->why, "no debug information here");
+        snprintf(files->why, sizeof files->why, "no debug information found");
     if (files->debug && !files->module) files->why[0] = 0;
     if (files->module || files->debug)
         files->base = base_of(files->module ? files->module : files->debug);

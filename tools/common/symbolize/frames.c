@@ -275,7 +275,7 @@ static void look_up(symbolize *s, place *places, size_t count,
     q.path = path.text;
     memcpy(q.id, id.text, id.size);
     if (path.size == 0 || *path.text != '/' || strlen(path.text) != path.size) {
-        snprintf(m->why, sizeof m->why, "it is no file");
+        snprintf(m->why, sizeof m->why, "not a regular file");
         return;
     }
     char *const kept = symbolize_cache_get(&q);
@@ -288,8 +288,9 @@ static void look_up(symbolize *s, place *places, size_t count,
     if (!run_request(s, &q, places, count, m)) {
         q.no_dwarf = true;
         run_request(s, &q, places, count, m);
-        snprintf(m->why, sizeof m->why,
-                 "its debug information cannot be read, or not in a minute");
+        snprintf(
+            m->why, sizeof m->why,
+            "its debug information cannot be read, or not within a minute");
         return;
     }
     size_t now = 0;

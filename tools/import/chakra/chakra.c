@@ -147,11 +147,12 @@ static bool import(import_job *job)
     chakra c = { .job = job, .process = IMPORT_NONE };
     bool done = chakra_read(&c) && chakra_layout(&c);
     if (c.old)
-        import_fail(job, "Chakra traces before schema 0.0.4 tell no times and "
-                         "are not read; a newer Chakra converts them");
+        import_fail(job,
+                    "Chakra traces before schema 0.0.4 have no times and "
+                    "cannot be imported; convert them with a newer Chakra");
     else if (!done)
         import_out_of_memory(job);
-    if (done && !c.count) done = import_fail(job, "it holds no nodes");
+    if (done && !c.count) done = import_fail(job, "it contains no nodes");
     if (done) {
         job->rank = rank_of(import_source_base(job->source));
         import_near(job, c.nodes[0].start_ns);

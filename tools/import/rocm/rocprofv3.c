@@ -443,8 +443,8 @@ static bool import(import_job *job)
     r.suffix = suffixes[0];
     if (count && !is_known(&r)) {
         import_db_close(r.db);
-        return import_fail(job, "its schema is not that of version 3, which "
-                                "is the only one that is known");
+        return import_fail(job, "its schema version is not supported; only "
+                                "version 3 is");
     }
     for (size_t i = 0; i < count; i++) {
         const bool out_of_memory = r.out_of_memory;
