@@ -151,9 +151,10 @@ void rule_collective_skew(advice *a, const advice_rule *rule)
                    "Ranks arrive at different times: balance their work. Pass "
                    "the traces of all ranks to ts-analyze to see which rank is "
                    "late.");
-        ADVICE_SAY(a, f, how,
-                   "replay in which none takes longer than the fastest tenth of "
-                   "its kind");
+        ADVICE_SAY(
+            a, f, how,
+            "replay in which none takes longer than the fastest tenth of "
+            "its kind");
         f->confidence = REPORT_MEDIUM;
     } else {
         free(durations);
