@@ -119,6 +119,11 @@ typedef struct ts_reader_desc {
     // refresh (`size`: the trace does not grow)
     uint64_t (*length)(void *user) TS__UNSET;
     void *user TS__UNSET; // for `read` and `length`
+    // read at most 2 MB at the open, whatever the size of the trace: of a long
+    // one the top of its index, which ts_reader_top returns, and the rest of
+    // the index when something needs the chunks. Damage is listed when it is
+    // met, not at the open (false)
+    bool lazy TS__UNSET;
 } ts_reader_desc;
 
 // A part of a file that cannot be read, and why.
@@ -467,7 +472,18 @@ typedef struct ts_chunk_info {
     int64_t first_ns, last_ns; // of the events of an events chunk
 } ts_chunk_info;
 
-// Returns the number of chunks of every kind, without index and end chunks.
+/*
+    Reads the index, which the other functions with chunks and events need, if
+    the reader was opened with `lazy` and has not read it yet. They call it
+    themselves.
+
+    Threads: any.
+    Errors:  TS_ERR_MEMORY.
+*/
+TS_API ts_result ts_reader_index(const ts_reader *reader);
+
+// Returns the number of chunks of every kind, without index and end chunks; 0
+// if ts_reader_index fails.
 TS_API size_t ts_reader_chunk_count(const ts_reader *reader);
 
 // Describes chunk number `index`, in the order of the file. False past the end.
@@ -523,6 +539,36 @@ typedef struct ts_lod_cell {
 // cover [first_ns, last_ns]. False without an index or such a chunk.
 TS_API bool ts_reader_lod(const ts_reader *reader, size_t chunk,
                           ts_lod_cell cells[TS_LOD_CELLS]);
+
+// A picture of all events of one kind on one track, from the top of the index.
+typedef struct ts_top_track {
+    uint32_t track; // or TS_TRACK_MIXED: in chunks with several tracks
+    ts_event_kind kind;
+    uint64_t count;    // events
+    size_t cell_count; // cells of equal width in ticks
+} ts_top_track;
+
+typedef struct ts_picture_cell {
+    int64_t start_ns, end_ns;
+    uint64_t count; // events that start there
+    float min, max; // of a counter; NaN: no sample
+    uint32_t id;    // as in ts_lod_cell, of what is there most; 0 unknown
+    uint16_t busy;  // share of the cell that is covered; 65535: all of it
+} ts_picture_cell;
+
+// Returns the number of pictures in the top of the index; 0 unless the reader
+// was opened with `lazy` and the trace has a top, which long ones have. Then
+// pictures of chunks (ts_reader_lod) serve the same purpose.
+TS_API size_t ts_reader_top_count(const ts_reader *reader);
+
+// Gets picture number `index` of the top. False past the end.
+TS_API bool ts_reader_top(const ts_reader *reader, size_t index,
+                          ts_top_track *track);
+
+// Gets a cell of picture number `index`. `id` and `busy` are 0 in a picture of
+// several tracks. False past the end.
+TS_API bool ts_reader_top_cell(const ts_reader *reader, size_t index,
+                               size_t cell_index, ts_picture_cell *cell);
 
 /* ==== 5. Cursor ========================================================== */
 // src/replay/public/cursor.h
@@ -2663,6 +2709,15 @@ typedef struct ts__index_part {
     uint32_t count;
 } ts__index_part;
 
+// The top of the index; the pointers are into its payload.
+typedef struct ts__in_top {
+    ts_top_header header;
+    const uint8_t *kinds, *rows, *cells, *dictionary;
+    uint64_t offset;
+    bool used;          // the reader was opened with it alone
+    uint8_t table_read; // the table of chunks was read since; atomic
+} ts__in_top;
+
 typedef struct ts__blob {
     uint64_t hash[2];
     size_t chunk;
@@ -2710,9 +2765,11 @@ struct ts_reader {
     size_t loaded; // chunks whose dictionaries are loaded
     ts__index_part *parts;
     size_t part_count, part_capacity, parts_used;
-    uint64_t resume;   // offset at which the next walk continues
-    uint64_t sequence; // expected number of the next chunk
-    uint64_t search;   // budget: bytes that searches may still hash
+    ts__in_top top;
+    ts__mutex table_lock; // guards the reading of the table after the open
+    uint64_t resume;      // offset at which the next walk continues
+    uint64_t sequence;    // expected number of the next chunk
+    uint64_t search;      // budget: bytes that searches may still hash
     bool after_damage, tail_damage;
 
     ts__table tables[TS__TABLES];
@@ -3573,18 +3630,13 @@ static bool ts__index_end(ts_reader *reader, ts__in_chunk *end)
 
 enum { TS__LOD_BYTES = TS_LOD_CELLS * 8 };
 
-// Gets the decompressed payload of a part of the index. It lives as long as the
-// reader.
-static ts__fault ts__index_part_open(ts_reader *reader, ts__in_chunk *chunk,
-                                     const uint8_t **payload)
+// Gets the decompressed payload of a chunk. It lives as long as the reader.
+static ts__fault ts__payload_keep(ts_reader *reader, ts__in_chunk *chunk,
+                                  const uint8_t **payload)
 {
     ts__scratch scratch = { NULL, 0 };
     const ts_chunk_header *const header = &chunk->header;
     ts__fault fault = ts__in_chunk_payload(reader, chunk, &scratch, payload);
-    if (fault.result == TS_OK &&
-        (header->raw_size < 16 ||
-         (header->raw_size - 16) / sizeof *header < header->count))
-        fault = ts__corrupt("the index is too short");
     if (fault.result == TS_OK && ts__in_chunk_copied(reader, chunk)) {
         uint8_t *const kept = ts__reader_keep(reader, header->raw_size);
         if (kept) memcpy(kept, *payload, header->raw_size);
@@ -3592,6 +3644,18 @@ static ts__fault ts__index_part_open(ts_reader *reader, ts__in_chunk *chunk,
         *payload = kept;
     }
     ts__mem_put(&reader->allocator, scratch.bytes, scratch.size);
+    return fault;
+}
+
+static ts__fault ts__index_part_open(ts_reader *reader, ts__in_chunk *chunk,
+                                     const uint8_t **payload)
+{
+    const ts_chunk_header *const header = &chunk->header;
+    const ts__fault fault = ts__payload_keep(reader, chunk, payload);
+    if (fault.result == TS_OK &&
+        (header->raw_size < 16 ||
+         (header->raw_size - 16) / sizeof *header < header->count))
+        return ts__corrupt("the index is too short");
     return fault;
 }
 
@@ -3766,6 +3830,44 @@ static ts_result ts__index_pictures(ts_reader *reader)
             return TS_ERR_MEMORY;
     }
     return TS_OK;
+}
+
+// Reads the index or walks, after an open with the top alone. Dictionaries are
+// loaded already.
+static ts_result ts__table_read(ts_reader *reader)
+{
+    ts__walk_reset(reader);
+    ts_result result = ts__index_read(reader);
+    if (result == TS_ERR_MEMORY) return result;
+    if (result == TS_OK) {
+        reader->parts_used = reader->part_count;
+    } else {
+        ts__walk_reset(reader);
+        reader->info.chunk_count = 0;
+        result = ts__walk_on(reader);
+    }
+    if (result == TS_OK) result = ts__index_pictures(reader);
+    if (result == TS_OK) reader->loaded = reader->chunk_count;
+    if (result != TS_OK) reader->chunk_count = 0;
+    return result;
+}
+
+TS_API ts_result ts_reader_index(const ts_reader *user)
+{
+    ts_reader *const reader = (ts_reader *)(uintptr_t)user;
+    ts_result result = TS_OK;
+    // acquire: pairs with the release below
+    if (!reader->top.used ||
+        __atomic_load_n(&reader->top.table_read, __ATOMIC_ACQUIRE))
+        return TS_OK;
+    ts__mutex_take(&reader->table_lock);
+    if (!__atomic_load_n(&reader->top.table_read, __ATOMIC_RELAXED)) {
+        result = ts__table_read(reader);
+        if (result == TS_OK)
+            __atomic_store_n(&reader->top.table_read, 1, __ATOMIC_RELEASE);
+    }
+    ts__mutex_give(&reader->table_lock);
+    return result;
 }
 
 /* ---- 11.9 Reader: dictionaries ------------------------------------------ */
@@ -4769,7 +4871,163 @@ TS_API bool ts_reader_loss(const ts_reader *reader, size_t index,
     return true;
 }
 
-/* ---- 11.13 Reader: open, refresh, close --------------------------------- */
+/* ---- 11.13 Reader: the top of the index --------------------------------- */
+// src/replay/reader/top.h
+
+_Static_assert(sizeof(ts_top_header) == 24 && sizeof(ts_top_kind) == 40 &&
+                   sizeof(ts_top_row) == 40 && sizeof(ts_top_cell) == 16,
+               "sizes of the format");
+
+// Locates the parts of a top, and checks their sizes.
+static ts__fault ts__top_find(ts__in_top *top, const uint8_t *payload,
+                              const ts_chunk_header *header)
+{
+    ts_top_header *const head = &top->header;
+    uint64_t left = header->raw_size;
+    if (left < sizeof *head) return ts__corrupt("the top is too short");
+    memcpy(head, payload, sizeof *head);
+    left -= sizeof *head;
+    if (head->kinds > TS_TOP_KINDS_MAX || head->rows > TS_TOP_ROWS_MAX ||
+        head->cells > TS_TOP_CELLS_MAX ||
+        (uint64_t)head->rows * head->cells > TS_TOP_CELLS_MAX)
+        return ts__corrupt("the top is larger than any may be");
+    const uint64_t fixed =
+        head->kinds * sizeof(ts_top_kind) + head->rows * sizeof(ts_top_row) +
+        (uint64_t)head->rows * head->cells * sizeof(ts_top_cell);
+    if (fixed > left || left - fixed != head->dictionary)
+        return ts__corrupt("the top has the wrong size");
+    top->kinds = payload + sizeof *head;
+    top->rows = top->kinds + head->kinds * sizeof(ts_top_kind);
+    top->cells = top->rows + head->rows * sizeof(ts_top_row);
+    top->dictionary = top->kinds + fixed;
+    return ts__no_fault;
+}
+
+// Gets the copy of a chunk of a dictionary at `at`; *chunk has its header.
+static ts__fault ts__top_entries(const ts_reader *reader, uint64_t at,
+                                 ts__in_chunk *chunk)
+{
+    const ts__in_top *const top = &reader->top;
+    const uint64_t left = top->header.dictionary - at;
+    const ts_chunk_header *const header = &chunk->header;
+    const uint8_t *const bytes = top->dictionary + at;
+    memset(chunk, 0, sizeof *chunk);
+    chunk->offset = top->offset;
+    if (left < sizeof *header) return ts__truncated;
+    memcpy(&chunk->header, bytes, sizeof *header);
+    if (header->magic != TS_CHUNK_MAGIC || ts__header_check(header) ||
+        !ts__in_chunk_has_entries(header) || header->flags & TS_CHUNK_ZSTD ||
+        ts__in_chunk_bytes(header) > left)
+        return ts__corrupt("the top has something else than dictionaries");
+    const ts__fault fault = ts__in_chunk_verify_bytes(chunk, bytes);
+    if (fault.result != TS_OK) return fault;
+    return ts__entries_check(header, bytes + sizeof *header);
+}
+
+static ts_result ts__top_dictionaries(ts_reader *reader, bool load)
+{
+    ts__in_chunk chunk;
+    const uint64_t size = reader->top.header.dictionary;
+    for (uint64_t at = 0; at < size;) {
+        const ts__fault fault = ts__top_entries(reader, at, &chunk);
+        if (fault.result != TS_OK) return fault.result;
+        const uint8_t *const payload =
+            reader->top.dictionary + at + sizeof chunk.header;
+        if (load && !ts__load_entries(reader, &chunk, payload))
+            return TS_ERR_MEMORY;
+        at += ts__in_chunk_bytes(&chunk.header);
+    }
+    return TS_OK;
+}
+
+// Reads the top. On any error but TS_ERR_MEMORY the caller reads the index.
+static ts_result ts__top_read(ts_reader *reader)
+{
+    ts__in_chunk end, chunk;
+    const uint8_t *payload;
+    if (!reader->desc.lazy || reader->desc.no_index || reader->header_damaged ||
+        !ts__index_end(reader, &end) || !end.header.last ||
+        end.header.last >= end.offset)
+        return TS_ERR_NOT_FOUND;
+    ts__fault fault = ts__in_chunk_check(reader, end.header.last, &chunk);
+    if (fault.result != TS_OK || chunk.header.kind != TS_CHUNK_TOP)
+        return TS_ERR_CORRUPT;
+    fault = ts__payload_keep(reader, &chunk, &payload);
+    if (fault.result == TS_OK)
+        fault = ts__top_find(&reader->top, payload, &chunk.header);
+    if (fault.result != TS_OK) return fault.result;
+    reader->top.offset = chunk.offset;
+    if (!(reader->top.header.flags & TS_TOP_DICTIONARY))
+        return TS_ERR_NOT_FOUND;
+    const ts_result result = ts__top_dictionaries(reader, false);
+    if (result != TS_OK) return result;
+    reader->info.indexed = true;
+    reader->info.finished = true;
+    reader->info.chunk_count = (uint64_t)end.header.sequence + 1;
+    reader->top.used = true;
+    return TS_OK;
+}
+
+static ts_top_kind ts__top_kind_at(const ts_reader *reader, size_t index)
+{
+    ts_top_kind kind;
+    memcpy(&kind, reader->top.kinds + index * sizeof kind, sizeof kind);
+    return kind;
+}
+
+TS_API size_t ts_reader_top_count(const ts_reader *reader)
+{
+    return reader->top.used ? reader->top.header.rows : 0;
+}
+
+TS_API bool ts_reader_top(const ts_reader *reader, size_t index,
+                          ts_top_track *track)
+{
+    ts_top_row row;
+    if (index >= ts_reader_top_count(reader)) return false;
+    memcpy(&row, reader->top.rows + index * sizeof row, sizeof row);
+    track->track = row.track;
+    track->kind = (ts_event_kind)row.event;
+    track->count = row.count;
+    track->cell_count = reader->top.header.cells;
+    return true;
+}
+
+static ts_picture_cell ts__top_cell_make(const ts_top_row *row,
+                                         const uint8_t *bytes)
+{
+    ts_top_cell cell;
+    ts_picture_cell made = { 0 };
+    memcpy(&cell, bytes, sizeof cell);
+    made.count = cell.count;
+    if (row->event == TS_EVENT_COUNTER && row->track != TS_TRACK_MIXED) {
+        memcpy(&made.min, &cell.id, sizeof made.min);
+        memcpy(&made.max, &cell.busy, sizeof made.max);
+        return made;
+    }
+    made.id = cell.id;
+    made.busy = (uint16_t)(cell.busy < 65535 ? cell.busy : 65535);
+    return made;
+}
+
+TS_API bool ts_reader_top_cell(const ts_reader *reader, size_t index, size_t at,
+                               ts_picture_cell *cell)
+{
+    ts_top_row row;
+    const ts__in_top *const top = &reader->top;
+    if (index >= ts_reader_top_count(reader) || at >= top->header.cells)
+        return false;
+    memcpy(&row, top->rows + index * sizeof row, sizeof row);
+    *cell =
+        ts__top_cell_make(&row, top->cells + (index * top->header.cells + at) *
+                                                 sizeof(ts_top_cell));
+    const uint64_t from = row.first + at * row.width;
+    cell->start_ns = ts__clock_time(reader->clocks, row.clock, from);
+    cell->end_ns = ts__clock_time(reader->clocks, row.clock, from + row.width);
+    return true;
+}
+
+/* ---- 11.14 Reader: open, refresh, close --------------------------------- */
 // src/replay/reader/open.h
 
 _Static_assert(TS_EVENT_LIMIT <= 64, "sets of events are bits of 64");
@@ -4788,7 +5046,7 @@ static bool ts__in_chunk_kind_known(uint8_t kind)
 {
     return (kind >= TS_CHUNK_NAMES && kind <= TS_CHUNK_SYMBOLS) ||
            kind == TS_CHUNK_EVENTS || kind == TS_CHUNK_BLOB ||
-           kind == TS_CHUNK_CAPTURE;
+           kind == TS_CHUNK_CAPTURE || kind == TS_CHUNK_TOP;
 }
 
 static ts_chunk_info ts__in_chunk_describe(const ts__clocks *clocks,
@@ -4836,6 +5094,30 @@ static void ts__info_chunk(ts_reader *reader, const ts__in_chunk *chunk,
     *any = true;
 }
 
+// The same for all chunks of each kind, of which the top has the sums.
+static void ts__info_top(ts_reader *reader, bool *any)
+{
+    ts_info *const info = &reader->info;
+    for (uint32_t i = 0; i < reader->top.header.kinds; i++) {
+        const ts_top_kind kind = ts__top_kind_at(reader, i);
+        ts__in_chunk all = { .header = { .kind = TS_CHUNK_EVENTS,
+                                         .event = (uint8_t)kind.event,
+                                         .clock = kind.clock,
+                                         .count = kind.count > 0,
+                                         .first = kind.first,
+                                         .last = kind.last } };
+        if (kind.event > UINT8_MAX || !kind.count) continue;
+        ts__info_chunk(reader, &all, any);
+        if (!ts__in_chunk_known(&all.header)) {
+            info->unknown_events += kind.count - all.header.count;
+            continue;
+        }
+        info->counts[kind.event] += kind.count - all.header.count;
+        info->stored_bytes[kind.event] +=
+            kind.stored - ts__in_chunk_bytes(&all.header);
+    }
+}
+
 static void ts__info_header(ts_reader *reader)
 {
     ts_info *const info = &reader->info;
@@ -4865,6 +5147,7 @@ static void ts__info_finish(ts_reader *reader)
     info->first_ns = info->last_ns = 0;
     for (size_t i = 0; i < reader->chunk_count; i++)
         ts__info_chunk(reader, &reader->chunks[i], &any);
+    if (reader->top.used) ts__info_top(reader, &any);
     for (size_t i = 0; i < reader->loss_count; i++)
         if (reader->losses[i].cause < TS_LOSS_STALL_FIRST)
             info->lost = ts__sum(info->lost, reader->losses[i].count);
@@ -4967,7 +5250,11 @@ static ts_result ts__reader_load(ts_reader *reader)
         ts__reader_salvage(reader);
         ts__reader_grow(reader); // the writer may just have finished
     }
-    result = ts__index_or_walk(reader);
+    result = ts__top_read(reader);
+    if (result == TS_OK)
+        result = ts__top_dictionaries(reader, true);
+    else if (result != TS_ERR_MEMORY)
+        result = ts__index_or_walk(reader);
     return result == TS_OK ? ts__reader_finish(reader) : result;
 }
 
@@ -5005,6 +5292,7 @@ TS_API ts_result ts_reader_open(ts_reader **out, const ts_reader_desc *desc)
     reader->copies_age = 1;
     ts__mutex_open(&reader->lock);
     ts__mutex_open(&reader->blob_lock);
+    ts__mutex_open(&reader->table_lock);
     ts_result result = TS_ERR_MEMORY;
     if (ts__reader_defaults(reader)) result = ts__reader_load(reader);
     if (result == TS_OK)
@@ -5066,6 +5354,7 @@ TS_API void ts_reader_close(ts_reader *reader)
                 reader->image_capacity * sizeof *reader->images);
     ts__mutex_close(&reader->lock);
     ts__mutex_close(&reader->blob_lock);
+    ts__mutex_close(&reader->table_lock);
     ts__mem_put(&allocator, reader, sizeof *reader);
 }
 
@@ -5108,18 +5397,18 @@ TS_API const ts_info *ts_reader_info(const ts_reader *reader)
 
 TS_API size_t ts_reader_chunk_count(const ts_reader *reader)
 {
-    return reader->chunk_count;
+    return ts_reader_index(reader) == TS_OK ? reader->chunk_count : 0;
 }
 
 TS_API bool ts_reader_chunk(const ts_reader *reader, size_t index,
                             ts_chunk_info *info)
 {
-    if (index >= reader->chunk_count) return false;
+    if (index >= ts_reader_chunk_count(reader)) return false;
     *info = ts__in_chunk_describe(reader->clocks, &reader->chunks[index]);
     return true;
 }
 
-/* ---- 11.14 Reader: columns ---------------------------------------------- */
+/* ---- 11.15 Reader: columns ---------------------------------------------- */
 // src/replay/reader/columns.h
 
 typedef struct ts__column {
@@ -5392,7 +5681,7 @@ static void ts__queued_decode(const ts__column *column, uint32_t count,
     }
 }
 
-/* ---- 11.15 Reader: events ----------------------------------------------- */
+/* ---- 11.16 Reader: events ----------------------------------------------- */
 // src/replay/reader/events.h
 
 /*
@@ -5650,6 +5939,8 @@ static ts__fault ts__decode(ts_reader *reader, const ts__clocks *clocks,
 TS_API ts_result ts_reader_decode(ts_reader *reader, size_t chunk,
                                   ts_columns *columns)
 {
+    const ts_result index = ts_reader_index(reader);
+    if (index != TS_OK) return index;
     if (chunk >= reader->chunk_count || !columns ||
         reader->chunks[chunk].header.kind != TS_CHUNK_EVENTS)
         return TS_ERR_USAGE;
@@ -5669,7 +5960,7 @@ TS_API void ts_columns_close(ts_reader *reader, ts_columns *columns)
     memset(columns, 0, sizeof *columns);
 }
 
-/* ---- 11.16 Reader: scan and verify -------------------------------------- */
+/* ---- 11.17 Reader: scan and verify -------------------------------------- */
 // src/replay/reader/scan.h
 
 static bool ts__filter_track(const ts_filter *filter, uint32_t track)
@@ -5772,7 +6063,7 @@ TS_API ts_result ts_reader_scan(ts_reader *reader, const ts_filter *filter,
         .reader = reader, .threads = threads, .call = call, .user = user
     };
     ts_result result = TS_ERR_MEMORY;
-    if (ts__scan_open(&scan)) {
+    if (ts_reader_index(reader) == TS_OK && ts__scan_open(&scan)) {
         for (size_t i = 0; i < reader->chunk_count; i++)
             if (ts__in_chunk_matches(reader, filter, &reader->chunks[i]))
                 scan.chunks[scan.count++] = i;
@@ -5827,7 +6118,7 @@ TS_API ts_result ts_reader_verify(ts_reader *reader)
     ts__scan scan = { .reader = reader, .threads = reader->threads };
     ts_result result = TS_ERR_MEMORY;
     ts_damage damage;
-    if (ts__scan_open(&scan)) {
+    if (ts_reader_index(reader) == TS_OK && ts__scan_open(&scan)) {
         for (; scan.count < reader->chunk_count; scan.count++)
             scan.chunks[scan.count] = scan.count;
         ts__crew_run(scan.threads, scan.count, ts__verify_chunk, &scan);
@@ -5838,7 +6129,7 @@ TS_API ts_result ts_reader_verify(ts_reader *reader)
     return ts_reader_damage(reader, 0, &damage) ? damage.result : result;
 }
 
-/* ---- 11.17 Reader: blobs and pictures ----------------------------------- */
+/* ---- 11.18 Reader: blobs and pictures ----------------------------------- */
 // src/replay/reader/blobs.h
 
 static int ts__order_blob(const void *a, const void *b)
@@ -5915,6 +6206,7 @@ static ts_result ts__blob_open(ts_reader *reader, ts__blob *blob,
 static ts_result ts__blobs_list(ts_reader *reader)
 {
     const size_t before = reader->blob_count;
+    if (ts_reader_index(reader) != TS_OK) return TS_ERR_MEMORY;
     for (; reader->blobs_listed < reader->chunk_count; reader->blobs_listed++) {
         const size_t index = reader->blobs_listed;
         if (reader->chunks[index].header.kind != TS_CHUNK_BLOB) continue;
@@ -6020,7 +6312,7 @@ static ts_lod_cell ts__lod_cell(const uint8_t *bytes, bool counter)
 TS_API bool ts_reader_lod(const ts_reader *reader, size_t chunk,
                           ts_lod_cell cells[TS_LOD_CELLS])
 {
-    if (chunk >= reader->chunk_count || !reader->chunks[chunk].lod)
+    if (chunk >= ts_reader_chunk_count(reader) || !reader->chunks[chunk].lod)
         return false;
     const ts__in_chunk *const from = &reader->chunks[chunk];
     const bool counter = from->header.event == TS_EVENT_COUNTER &&
@@ -6030,7 +6322,7 @@ TS_API bool ts_reader_lod(const ts_reader *reader, size_t chunk,
     return true;
 }
 
-/* ---- 11.18 Reader: cursor ----------------------------------------------- */
+/* ---- 11.19 Reader: cursor ----------------------------------------------- */
 // src/replay/reader/cursor.h
 
 /*
@@ -6414,6 +6706,7 @@ TS_API ts_result ts_cursor_open(ts_cursor **out, ts_reader *reader,
                                 const ts_filter *filter)
 {
     *out = NULL;
+    if (ts_reader_index(reader) != TS_OK) return TS_ERR_MEMORY;
     ts_cursor *const cursor = ts__mem_get(&reader->allocator, sizeof *cursor);
     if (!cursor) return TS_ERR_MEMORY;
     memset(cursor, 0, sizeof *cursor);
@@ -6495,7 +6788,7 @@ TS_API ts_text ts_event_label(const ts_reader *reader, const ts_event *event)
     return text;
 }
 
-/* ---- 11.19 Graph: big blocks of memory ---------------------------------- */
+/* ---- 11.20 Graph: big blocks of memory ---------------------------------- */
 // src/replay/graph/arena.h
 
 #include <stdlib.h>
@@ -6742,7 +7035,7 @@ static void ts__arena_close(const ts_allocator *a)
     free(arena);
 }
 
-/* ---- 11.20 Graph: vectors, maps, sorting -------------------------------- */
+/* ---- 11.21 Graph: vectors, maps, sorting -------------------------------- */
 // src/replay/graph/containers.h
 
 #ifndef XXH_INLINE_ALL
@@ -7061,7 +7354,7 @@ static void ts__offsets_sum(uint32_t *offsets, size_t groups)
     }
 }
 
-/* ---- 11.21 Graph: state ------------------------------------------------- */
+/* ---- 11.22 Graph: state ------------------------------------------------- */
 // src/replay/graph/state.h
 
 // An operation; its times are those of its node.
@@ -7276,7 +7569,7 @@ static bool ts__kind_of_host(uint8_t kind, bool fifo)
     return !fifo && (kind == TS_EVENT_GPU_ALLOC || kind == TS_EVENT_GPU_FREE);
 }
 
-/* ---- 11.22 Graph: operations -------------------------------------------- */
+/* ---- 11.23 Graph: operations -------------------------------------------- */
 // src/replay/graph/operations.h
 
 // The loaded times and places of an operation; its other columns are in a
@@ -7445,7 +7738,7 @@ static void ts__event_read(const ts__loader *l, const ts_columns *c, uint32_t i,
     op->label = at;
 }
 
-/* ---- 11.23 Graph: windows ----------------------------------------------- */
+/* ---- 11.24 Graph: windows ----------------------------------------------- */
 // src/replay/graph/window.h
 
 // Returns whether a row is in the window. Impossible times are in no window.
@@ -7635,7 +7928,7 @@ static ts_result ts__loader_rows(ts__loader *l, uint32_t threads)
     return TS_OK;
 }
 
-/* ---- 11.24 Graph: traces made of several -------------------------------- */
+/* ---- 11.25 Graph: traces made of several -------------------------------- */
 // src/replay/graph/parts.h
 
 #define TS__PARTS_MAX 32767
@@ -7707,7 +8000,7 @@ static uint32_t ts__parts_find(const ts_replay *r, uint32_t file,
     return first;
 }
 
-/* ---- 11.25 Graph: dependencies that the source names -------------------- */
+/* ---- 11.26 Graph: dependencies that the source names -------------------- */
 // src/replay/graph/dependencies.h
 
 // A dependency between correlations of one file.
@@ -7797,7 +8090,7 @@ static bool ts__loader_uses(const ts__loader *l, uint64_t correlation)
                    sizeof correlation, ts__dep_compare_number);
 }
 
-/* ---- 11.26 Graph: rows of host calls ------------------------------------ */
+/* ---- 11.27 Graph: rows of host calls ------------------------------------ */
 // src/replay/graph/call_rows.h
 
 static bool ts__text_has(ts_text text, const char *part)
@@ -8049,7 +8342,7 @@ static ts_result ts__loader_calls(ts__loader *l, uint32_t threads)
     return result;
 }
 
-/* ---- 11.27 Graph: host calls and their operations ----------------------- */
+/* ---- 11.28 Graph: host calls and their operations ----------------------- */
 // src/replay/graph/calls.h
 
 // The order of calls: by start, then by lane (by track while a file is loaded),
@@ -8318,7 +8611,7 @@ static void ts__loader_drop_calls(ts__loader *l)
     l->calls.count = kept;
 }
 
-/* ---- 11.28 Graph: lanes and nodes --------------------------------------- */
+/* ---- 11.29 Graph: lanes and nodes --------------------------------------- */
 // src/replay/graph/nodes.h
 
 // Returns the lane of a track of the file being loaded; adds it if needed.
@@ -8793,7 +9086,7 @@ static uint32_t ts__replay_end_node(const ts_replay *r, uint32_t node)
     return node < with_ends ? ((const uint32_t *)r->ends.data)[node] : node;
 }
 
-/* ---- 11.29 Graph: members of a collective ------------------------------- */
+/* ---- 11.30 Graph: members of a collective ------------------------------- */
 // src/replay/graph/rendezvous.h
 
 /*
@@ -9085,7 +9378,7 @@ static bool ts__rendezvous_stage_run(ts__loader *l, ts__rvec *items,
     return ok;
 }
 
-/* ---- 11.30 Graph: clocks of several files ------------------------------- */
+/* ---- 11.31 Graph: clocks of several files ------------------------------- */
 // src/replay/graph/file_clocks.h
 
 // The difference between the ends of two members of a rendezvous.
@@ -9298,7 +9591,7 @@ static bool ts__loader_rendezvous(ts__loader *l)
     return ok;
 }
 
-/* ---- 11.31 Graph: full launch queues ------------------------------------ */
+/* ---- 11.32 Graph: full launch queues ------------------------------------ */
 // src/replay/graph/launch_queue.h
 
 /*
@@ -9433,7 +9726,7 @@ static bool ts__replay_queue(ts_replay *r)
     return ok;
 }
 
-/* ---- 11.32 Graph: loading ----------------------------------------------- */
+/* ---- 11.33 Graph: loading ----------------------------------------------- */
 // src/replay/graph/load.h
 
 static void ts__loader_close(ts__loader *l)
@@ -9548,7 +9841,7 @@ static ts_result ts__replay_load(ts_replay *r, uint32_t requested)
     return result;
 }
 
-/* ---- 11.33 Graph: edges under construction ------------------------------ */
+/* ---- 11.34 Graph: edges under construction ------------------------------ */
 // src/replay/graph/builder.h
 
 // An edge between two nodes.
@@ -9745,7 +10038,7 @@ static void ts__builder_wait_chain(ts__builder *b, const ts__chain *chain,
         ts__builder_wait(b, chain->longest, to, kind);
 }
 
-/* ---- 11.34 Graph: joins and synchronisation ----------------------------- */
+/* ---- 11.35 Graph: joins and synchronisation ----------------------------- */
 // src/replay/graph/sync_edges.h
 
 /*
@@ -10010,7 +10303,7 @@ static uint32_t ts__builder_used(const ts__builder *b, uint32_t call)
     return ((const uint32_t *)b->only.data)[ts__replay_part_of(r, call)];
 }
 
-/* ---- 11.35 Graph: events without a name --------------------------------- */
+/* ---- 11.36 Graph: events without a name --------------------------------- */
 // src/replay/graph/unnamed_events.h
 
 /*
@@ -10135,7 +10428,7 @@ static void ts__builder_record(ts__builder *b, uint32_t op,
         b->failed = true;
 }
 
-/* ---- 11.36 Graph: edges, one operation after another -------------------- */
+/* ---- 11.37 Graph: edges, one operation after another -------------------- */
 // src/replay/graph/edges.h
 
 // Notes a call that waits for something unknown; ts__builder_infer may find it.
@@ -10298,7 +10591,7 @@ static void ts__builder_step(ts__builder *b, uint32_t op)
         ts__builder_dirty(b, index, TS__SCOPE_BLOCKING);
 }
 
-/* ---- 11.37 Graph: the order in which edges are found -------------------- */
+/* ---- 11.38 Graph: the order in which edges are found -------------------- */
 // src/replay/graph/edge_order.h
 
 // Returns the group for a device or context of a part; adds it if needed.
@@ -10587,7 +10880,7 @@ static bool ts__builder_order(ts__builder *b, size_t *count)
     return ok;
 }
 
-/* ---- 11.38 Graph: collectives and point-to-point ------------------------ */
+/* ---- 11.39 Graph: collectives and point-to-point ------------------------ */
 // src/replay/graph/collectives.h
 
 // Lists the members of every rendezvous, in total order.
@@ -10719,7 +11012,7 @@ static inline const ts__rendezvous *ts__replay_rendezvous(const ts_replay *r,
     return (const ts__rendezvous *)r->rendezvous.data + entries[low].rendezvous;
 }
 
-/* ---- 11.39 Graph: edges that the source names --------------------------- */
+/* ---- 11.40 Graph: edges that the source names --------------------------- */
 // src/replay/graph/named_edges.h
 
 // A node and the correlation that refers to it.
@@ -11031,7 +11324,7 @@ static void ts__builder_users(ts__builder *b)
     ts__rvec_close(b->allocator, &many);
 }
 
-/* ---- 11.40 Graph: launches of graphs ------------------------------------ */
+/* ---- 11.41 Graph: launches of graphs ------------------------------------ */
 // src/replay/graph/graph_launches.h
 
 /*
@@ -11348,7 +11641,7 @@ static void ts__builder_launches(ts__builder *b, const ts__graphs *g)
     }
 }
 
-/* ---- 11.41 Graph: edges inferred from times ----------------------------- */
+/* ---- 11.42 Graph: edges inferred from times ----------------------------- */
 // src/replay/graph/inferred.h
 
 /*
@@ -11615,7 +11908,7 @@ static void ts__builder_infer(ts__builder *b)
     ts__rvec_close(b->allocator, &f.delays);
 }
 
-/* ---- 11.42 Graph: threads that wait for each other ---------------------- */
+/* ---- 11.43 Graph: threads that wait for each other ---------------------- */
 // src/replay/graph/threads.h
 
 /*
@@ -11905,7 +12198,7 @@ static bool ts__edges_pack(const ts_allocator *a, const ts__rvec *list,
     return true;
 }
 
-/* ---- 11.43 Graph: cycles of the record ---------------------------------- */
+/* ---- 11.44 Graph: cycles of the record ---------------------------------- */
 // src/replay/graph/cycles.h
 
 /*
@@ -12105,7 +12398,7 @@ static ts_result ts__replay_build(ts_replay *r)
     return result;
 }
 
-/* ---- 11.44 Graph: selection --------------------------------------------- */
+/* ---- 11.45 Graph: selection --------------------------------------------- */
 // src/replay/graph/selection.h
 
 static bool ts__list_has(const uint32_t *list, const uint32_t *files,
@@ -12326,7 +12619,7 @@ static bool ts__replay_select(ts_replay *r, const ts_replay_desc *desc)
     return r->deps != TS_DEPS_NONE || ts__replay_prune_joins(r);
 }
 
-/* ---- 11.45 Graph: what a node waited for -------------------------------- */
+/* ---- 11.46 Graph: what a node waited for -------------------------------- */
 // src/replay/graph/waits.h
 
 // Lists the source node of each edge.
@@ -12382,7 +12675,7 @@ static inline bool ts__replay_bindings(const ts_replay *r, ts__rvec *binding)
     return true;
 }
 
-/* ---- 11.46 Model: plan of a run ----------------------------------------- */
+/* ---- 11.47 Model: plan of a run ----------------------------------------- */
 // src/replay/model/plan.h
 
 static void ts__plan_edges(ts_replay *r)
@@ -12613,7 +12906,7 @@ TS_API void ts_replay_close(ts_replay *replay)
     ts__arena_close(&a);
 }
 
-/* ---- 11.47 Model: the run ----------------------------------------------- */
+/* ---- 11.48 Model: the run ----------------------------------------------- */
 // src/replay/model/simulation.h
 
 /*
@@ -12835,7 +13128,7 @@ static void ts__cycle_reverse(ts__rvec *cycle)
     }
 }
 
-/* ---- 11.48 Model: figures of a run -------------------------------------- */
+/* ---- 11.49 Model: figures of a run -------------------------------------- */
 // src/replay/model/figures.h
 
 static int64_t ts__model_extra(const ts_replay *r, uint32_t op);
@@ -13221,7 +13514,7 @@ TS_API ts_result ts_replay_run(ts_replay *replay,
     return ts__rrun_exact(replay, durations_ns) ? TS_OK : TS_ERR_MEMORY;
 }
 
-/* ---- 11.49 Model: access to operations, edges, figures ------------------ */
+/* ---- 11.50 Model: access to operations, edges, figures ------------------ */
 // src/replay/model/access.h
 
 TS_API const char *ts_edge_name(uint32_t kind)
@@ -13422,7 +13715,7 @@ TS_API size_t ts_replay_cycle(const ts_replay *replay, const uint32_t **nodes)
     return replay->cycle.count;
 }
 
-/* ---- 11.50 Model: classes of delays ------------------------------------- */
+/* ---- 11.51 Model: classes of delays ------------------------------------- */
 // src/replay/model/classes.h
 
 // A class with fewer samples uses the delay of its coarser class.
@@ -13616,7 +13909,7 @@ static uint32_t ts__class_find(ts_replay *r, ts__model *m,
     return index;
 }
 
-/* ---- 11.51 Model: calibration ------------------------------------------- */
+/* ---- 11.52 Model: calibration ------------------------------------------- */
 // src/replay/model/calibration.h
 
 typedef struct ts__calibration {
@@ -13880,7 +14173,7 @@ static void ts__sample_sum(ts__calibration *c, uint32_t class_of,
     k->kept++;
 }
 
-/* ---- 11.52 Model: fitting delays ---------------------------------------- */
+/* ---- 11.53 Model: fitting delays ---------------------------------------- */
 // src/replay/model/fit.h
 
 // Returns how far apart delays of one class may be. A wider spread is not a
@@ -14187,7 +14480,7 @@ static bool ts__model_calibrate(ts_replay *r, ts__model *m)
     return m->calibrated;
 }
 
-/* ---- 11.53 Model: changes ----------------------------------------------- */
+/* ---- 11.54 Model: changes ----------------------------------------------- */
 // src/replay/model/change.h
 
 enum {
@@ -14429,7 +14722,7 @@ static void ts__alter_rendezvous(const ts__alter *a)
     }
 }
 
-/* ---- 11.54 Model: changed times ----------------------------------------- */
+/* ---- 11.55 Model: changed times ----------------------------------------- */
 // src/replay/model/change_times.h
 
 typedef struct ts__alter_group { // of transfers between the same endpoints
@@ -14792,7 +15085,7 @@ static void ts__alter_unchain(const ts__alter *a)
     }
 }
 
-/* ---- 11.55 Model: changed orders and lanes ------------------------------ */
+/* ---- 11.56 Model: changed orders and lanes ------------------------------ */
 // src/replay/model/change_order.h
 
 typedef struct ts__alter_lane {
@@ -15125,7 +15418,7 @@ static bool ts__alter_pack(ts__alter *a)
     return true;
 }
 
-/* ---- 11.56 Model: applying changes -------------------------------------- */
+/* ---- 11.57 Model: applying changes -------------------------------------- */
 // src/replay/model/change_apply.h
 
 static bool ts__alter_open(ts__alter *a)
@@ -15237,7 +15530,7 @@ static bool ts__alter_all(ts__alter *a)
     return !a->edges.count || ts__alter_pack(a);
 }
 
-/* ---- 11.57 Model: limits on resources ----------------------------------- */
+/* ---- 11.58 Model: limits on resources ----------------------------------- */
 // src/replay/model/limits.h
 
 /*
@@ -15709,7 +16002,7 @@ static bool ts__rrun_timed(ts__rrun *run, ts__limits *limits, uint32_t *held)
     return !t.failed;
 }
 
-/* ---- 11.58 Model: critical path ----------------------------------------- */
+/* ---- 11.59 Model: critical path ----------------------------------------- */
 // src/replay/model/path.h
 
 typedef struct ts__bound { // the edge that held a node back
@@ -16052,7 +16345,7 @@ TS_API ts_result ts_replay_path(ts_replay *replay, ts_path *path)
     return TS_OK;
 }
 
-/* ---- 11.59 Model: steps ------------------------------------------------- */
+/* ---- 11.60 Model: steps ------------------------------------------------- */
 // src/replay/model/steps.h
 
 typedef struct ts__step_zone {
@@ -16225,7 +16518,7 @@ TS_API ts_result ts_replay_steps(ts_replay *replay, const ts_step **steps,
     return TS_OK;
 }
 
-/* ---- 11.60 Model: the run of a model ------------------------------------ */
+/* ---- 11.61 Model: the run of a model ------------------------------------ */
 // src/replay/model/run.h
 
 static void ts__model_forget(ts_replay *r)
@@ -16427,7 +16720,7 @@ TS_API const char *ts_cost_name(uint32_t cost)
     }
 }
 
-/* ---- 11.61 Timeline: state ---------------------------------------------- */
+/* ---- 11.62 Timeline: state ---------------------------------------------- */
 // src/replay/timeline/state.h
 
 typedef struct ts__tl_device {
@@ -16626,7 +16919,7 @@ static bool ts__tl_order(ts_timeline *t)
     return !t->replayed || ts__tl_reorder(t);
 }
 
-/* ---- 11.62 Timeline: root causes of waits ------------------------------- */
+/* ---- 11.63 Timeline: root causes of waits ------------------------------- */
 // src/replay/timeline/waits.h
 
 // Returns the index of a node when calls are left out; calls have no bonds
@@ -16851,7 +17144,7 @@ static bool ts__tl_find_roots(ts_timeline *t)
     return ok;
 }
 
-/* ---- 11.63 Timeline: blocked threads ------------------------------------ */
+/* ---- 11.64 Timeline: blocked threads ------------------------------------ */
 // src/replay/timeline/threads.h
 
 static bool ts__tl_block_add(ts_timeline *t, int sort, uint32_t node,
@@ -16997,7 +17290,7 @@ static int64_t ts__tl_blocked(const ts_timeline *t, int sort, uint32_t lane,
     return sum;
 }
 
-/* ---- 11.64 Timeline: lists by device and stream ------------------------- */
+/* ---- 11.65 Timeline: lists by device and stream ------------------------- */
 // src/replay/timeline/lists.h
 
 // Whether a node waited for something other than its call and its predecessor
@@ -17123,7 +17416,7 @@ static bool ts__tl_lists(ts_timeline *t)
     return ok;
 }
 
-/* ---- 11.65 Timeline: busy, idle, concurrency ---------------------------- */
+/* ---- 11.66 Timeline: busy, idle, concurrency ---------------------------- */
 // src/replay/timeline/busy.h
 
 static ts_work ts__tl_work(uint8_t kind)
@@ -17291,7 +17584,7 @@ static bool ts__tl_sweep_device(ts_timeline *t, size_t index)
     return ok;
 }
 
-/* ---- 11.66 Timeline: queues and launches -------------------------------- */
+/* ---- 11.67 Timeline: queues and launches -------------------------------- */
 // src/replay/timeline/queues.h
 
 // Returns the value at index `place` of the sorted values without sorting them:
@@ -17492,7 +17785,7 @@ static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
     return true;
 }
 
-/* ---- 11.67 Timeline: the cause of a gap --------------------------------- */
+/* ---- 11.68 Timeline: the cause of a gap --------------------------------- */
 // src/replay/timeline/causes.h
 
 // Whether work that was ready at `ready` began so late that something else must
@@ -17615,7 +17908,7 @@ static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
         f->explicit_ns += part;
 }
 
-/* ---- 11.68 Timeline: open and close ------------------------------------- */
+/* ---- 11.69 Timeline: open and close ------------------------------------- */
 // src/replay/timeline/open.h
 
 // Whether the busy and idle parts of a device add up to its span.
@@ -17763,7 +18056,7 @@ TS_API void ts_timeline_close(ts_timeline *timeline)
     ts__arena_close(&a);
 }
 
-/* ---- 11.69 Timeline: access to figures ---------------------------------- */
+/* ---- 11.70 Timeline: access to figures ---------------------------------- */
 // src/replay/timeline/access.h
 
 TS_API const char *ts_state_name(uint32_t state)
@@ -17889,7 +18182,7 @@ TS_API uint32_t ts_timeline_culprit(const ts_timeline *timeline, uint32_t node,
     return root->culprit;
 }
 
-/* ---- 11.70 Timeline: states of a stream --------------------------------- */
+/* ---- 11.71 Timeline: states of a stream --------------------------------- */
 // src/replay/timeline/stream_states.h
 
 // The operations of a stream are scattered in memory, so upcoming ones are
@@ -18053,7 +18346,7 @@ TS_API bool ts_state_spans_next(ts_state_spans *spans, ts_state_span *span)
     return spans->kept;
 }
 
-/* ---- 11.71 Timeline: windows -------------------------------------------- */
+/* ---- 11.72 Timeline: windows -------------------------------------------- */
 // src/replay/timeline/overview.h
 
 // The figures of one device in one window.
@@ -18360,7 +18653,7 @@ static bool ts__overview_before(ts_overview *s)
     return true;
 }
 
-/* ---- 11.72 Timeline: one window ----------------------------------------- */
+/* ---- 11.73 Timeline: one window ----------------------------------------- */
 // src/replay/timeline/overview_window.h
 
 // The longest gaps are kept in a heap whose root is the shortest of them.
@@ -18804,7 +19097,7 @@ TS_API bool ts_overview_window_at(const ts_overview *overview, size_t index,
     return true;
 }
 
-/* ---- 11.73 Races: memory accesses --------------------------------------- */
+/* ---- 11.74 Races: memory accesses --------------------------------------- */
 // src/replay/races/access.h
 
 // An actor accesses memory at one point of the order: an operation, the call
@@ -19073,7 +19366,7 @@ static ts__actor ts__gather_operation(const ts__gather *g, uint32_t op)
     return actor;
 }
 
-/* ---- 11.74 Races: reading the rows -------------------------------------- */
+/* ---- 11.75 Races: reading the rows -------------------------------------- */
 // src/replay/races/rows.h
 
 // Calls `take` for every chunk of some kinds, in the order of the files.
@@ -19333,7 +19626,7 @@ static void ts__gather_take_operations(ts__gather *g, uint32_t file,
     }
 }
 
-/* ---- 11.75 Races: host accesses ----------------------------------------- */
+/* ---- 11.76 Races: host accesses ----------------------------------------- */
 // src/replay/races/host.h
 
 // Ranges of memory that GPU work accesses: disjoint and ascending.
@@ -19512,7 +19805,7 @@ static void ts__gather_close(ts__gather *g)
     ts__rvec_close(a, &g->hosts);
 }
 
-/* ---- 11.76 Races: vector clocks ----------------------------------------- */
+/* ---- 11.77 Races: vector clocks ----------------------------------------- */
 // src/replay/races/vector_clocks.h
 
 /*
@@ -19691,7 +19984,7 @@ static ts__vclock *ts__vclock_join(ts__vclocks *c, ts__vclock *a, ts__vclock *b)
     return a;
 }
 
-/* ---- 11.77 Races: order of host accesses -------------------------------- */
+/* ---- 11.78 Races: order of host accesses -------------------------------- */
 // src/replay/races/host_order.h
 
 // One step of a thread: a node of the graph or an additional one.
@@ -19866,7 +20159,7 @@ static bool ts__races_place_hosts(ts_races *x)
     return ok;
 }
 
-/* ---- 11.78 Races: happens-before order ---------------------------------- */
+/* ---- 11.79 Races: happens-before order ---------------------------------- */
 // src/replay/races/happens_before.h
 
 typedef struct ts__hb_item {
@@ -20134,7 +20427,7 @@ static ts_result ts__hb_run(ts__hb *o, uint32_t *left)
     return ok ? TS_OK : too_many ? TS_ERR_UNSUPPORTED : TS_ERR_MEMORY;
 }
 
-/* ---- 11.79 Races: shadow of memory -------------------------------------- */
+/* ---- 11.80 Races: shadow of memory -------------------------------------- */
 // src/replay/races/shadow.h
 
 /*
@@ -20353,7 +20646,7 @@ static bool ts__marks_put(ts__shadow *s, ts__marks *m, const ts__mark *mark)
     return true;
 }
 
-/* ---- 11.80 Races: reporting --------------------------------------------- */
+/* ---- 11.81 Races: reporting --------------------------------------------- */
 // src/replay/races/report.h
 
 enum { TS__RACES_KEPT = 100000, TS__RACES_OF_LIST = 64 };
@@ -20468,7 +20761,7 @@ static void ts__race_found(ts__shadow *s, const ts__race_span *first,
     pair->free = kind != TS_RACE_USE_AFTER_FREE && kind != TS_RACE_DOUBLE_FREE;
 }
 
-/* ---- 11.81 Races: lifetimes of allocations ------------------------------ */
+/* ---- 11.82 Races: lifetimes of allocations ------------------------------ */
 // src/replay/races/lifetimes.h
 
 static void ts__lifetime_set(ts__shadow *s, uint32_t node, uint32_t span,
@@ -20567,7 +20860,7 @@ static bool ts__shadow_release(ts__shadow *s, uint32_t index)
     return false;
 }
 
-/* ---- 11.82 Races: detection --------------------------------------------- */
+/* ---- 11.83 Races: detection --------------------------------------------- */
 // src/replay/races/detect.h
 
 typedef struct ts__check { // the access being checked
@@ -20739,7 +21032,7 @@ static bool ts__shadow_visit(void *user, uint32_t node, const ts__vclock *in)
     return !s->failed;
 }
 
-/* ---- 11.83 Races: open and close ---------------------------------------- */
+/* ---- 11.84 Races: open and close ---------------------------------------- */
 // src/replay/races/open.h
 
 // Links the actors of each node. Actors without a node, or without memory, are
@@ -20874,7 +21167,7 @@ TS_API ts_text ts_race_side_label(const ts_races *races,
     return text;
 }
 
-/* ---- 11.84 Races: events and their predecessors ------------------------- */
+/* ---- 11.85 Races: events and their predecessors ------------------------- */
 // src/replay/races/predecessors.h
 
 // All memory accesses of one node of the order.
@@ -21016,7 +21309,7 @@ static ts_result ts__races_trace(ts_races *x)
     return result;
 }
 
-/* ---- 11.85 Races: symbolic memory --------------------------------------- */
+/* ---- 11.86 Races: symbolic memory --------------------------------------- */
 // src/replay/races/symbolic.h
 
 // The content of a cell: the bytes of the object `id` from `offset` on.
@@ -21236,7 +21529,7 @@ static uint64_t ts__trial_run(ts__trial *t, const uint32_t *order,
     return digest;
 }
 
-/* ---- 11.86 Races: other orders ------------------------------------------ */
+/* ---- 11.87 Races: other orders ------------------------------------------ */
 // src/replay/races/orders.h
 
 static uint64_t ts__trial_random(ts__trial *t, uint64_t limit)
@@ -21399,7 +21692,7 @@ static bool ts__trial_pairs(ts__trial *t)
     return ok;
 }
 
-/* ---- 11.87 Races: reducing an order ------------------------------------- */
+/* ---- 11.88 Races: reducing an order ------------------------------------- */
 // src/replay/races/reduce_order.h
 
 // Sets `tried` to the first k steps of the order found, followed by all others
@@ -21531,7 +21824,7 @@ static void ts__trial_reduce(ts__trial *t, uint64_t recorded,
     ts__trial_sides(t->races, tried[at + 1], tried[at], result);
 }
 
-/* ---- 11.88 Races: exploring orders -------------------------------------- */
+/* ---- 11.89 Races: exploring orders -------------------------------------- */
 // src/replay/races/explore.h
 
 // Returns the cells of the widest span, the most that a copy can move at once.
@@ -21703,7 +21996,7 @@ TS_API uint32_t ts_races_step_lane(const ts_races *races, uint32_t step)
     return step < races->events.count ? ts__races_event(races, step)->chain : 0;
 }
 
-/* ---- 11.89 Execution: captures ------------------------------------------ */
+/* ---- 11.90 Execution: captures ------------------------------------------ */
 // src/replay/execute/captures.h
 
 TS_API const char *ts_reason_name(uint32_t reason)
@@ -21981,6 +22274,7 @@ static ts_result ts__capture_open(ts_reader *reader, size_t index)
 
 static void ts__captures_list(ts_reader *reader)
 {
+    if (ts_reader_index(reader) != TS_OK) return;
     while (reader->captures_listed < reader->chunk_count) {
         const size_t index = reader->captures_listed;
         if (reader->chunks[index].header.kind == TS_CHUNK_CAPTURE &&
@@ -22070,7 +22364,7 @@ TS_API bool ts_reader_image(ts_reader *reader, uint32_t id,
     return there;
 }
 
-/* ---- 11.90 Execution: state --------------------------------------------- */
+/* ---- 11.91 Execution: state --------------------------------------------- */
 // src/replay/execute/state.h
 
 // A range is an allocation of the record and its current memory. Each chunk has
@@ -22335,7 +22629,7 @@ static ts_reason ts__ex_reason(const ts_execution *e, ts_result result)
     return own && own < TS_REASON_LIMIT ? own : reason;
 }
 
-/* ---- 11.91 Execution: code and memory ----------------------------------- */
+/* ---- 11.92 Execution: code and memory ----------------------------------- */
 // src/replay/execute/memory.h
 
 // Finds the bytes of code, if the trace has them. Returns false if there is no
@@ -22598,7 +22892,7 @@ static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
     return reason;
 }
 
-/* ---- 11.92 Execution: contents ------------------------------------------ */
+/* ---- 11.93 Execution: contents ------------------------------------------ */
 // src/replay/execute/contents.h
 
 /*
@@ -22721,7 +23015,7 @@ static ts_result ts__ex_fill(ts_execution *e, ts_execution_item *item)
     return TS_OK;
 }
 
-/* ---- 11.93 Execution: addresses ----------------------------------------- */
+/* ---- 11.94 Execution: addresses ----------------------------------------- */
 // src/replay/execute/addresses.h
 
 // Whether a range is at another address than in the record. Memory of the host
@@ -22915,7 +23209,7 @@ static bool ts__ex_translate(const ts_execution *e, const ts_capture_node *n,
     return false;
 }
 
-/* ---- 11.94 Execution: comparison ---------------------------------------- */
+/* ---- 11.95 Execution: comparison ---------------------------------------- */
 // src/replay/execute/compare.h
 
 // The layout of elements of a type. Floats have exponent and mantissa bits.
@@ -23245,7 +23539,7 @@ static ts_result ts__ex_check(ts_execution *e, ts_execution_item *item)
     return TS_OK;
 }
 
-/* ---- 11.95 Execution: submitting ---------------------------------------- */
+/* ---- 11.96 Execution: submitting ---------------------------------------- */
 // src/replay/execute/submit.h
 
 // Finds or makes the stream of a track. Returns NULL if out of memory, or if
@@ -23585,7 +23879,7 @@ static ts_result ts__ex_submit(ts_execution *e)
     return result;
 }
 
-/* ---- 11.96 Execution: operations ---------------------------------------- */
+/* ---- 11.97 Execution: operations ---------------------------------------- */
 // src/replay/execute/operations.h
 
 static uint64_t ts__ex_now(void)
@@ -24046,7 +24340,7 @@ TS_API void ts_execution_close(ts_execution *e)
     ts__mem_put(&a, e, sizeof *e);
 }
 
-/* ---- 11.97 Execution: plan of concurrent operations --------------------- */
+/* ---- 11.98 Execution: plan of concurrent operations --------------------- */
 // src/replay/execute/concurrent_plan.h
 
 // Recorded contents of a chunk that no replayed operation produces, put in
@@ -24387,7 +24681,7 @@ static ts_result ts__ex_end_range(ts_execution *e, ts__ex_plan *p,
     return TS_OK;
 }
 
-/* ---- 11.98 Execution: concurrent operations ----------------------------- */
+/* ---- 11.99 Execution: concurrent operations ----------------------------- */
 // src/replay/execute/concurrent.h
 
 // Compares the contents that a patch replaced with the record.
@@ -24676,7 +24970,7 @@ TS_API ts_result ts_execution_run_concurrent(ts_execution *e,
     return result;
 }
 
-/* ---- 11.99 Execution: dependencies between streams ---------------------- */
+/* ---- 11.100 Execution: dependencies between streams --------------------- */
 // src/replay/execute/streams.h
 
 /*

@@ -3,8 +3,9 @@
 
     The first byte chooses: bit 0, checksums are made right first, so that
     what lies behind them is reached; bit 1, the index is not used; bit 2, an
-    allocation fails. The rest is the trace. Whatever it is, there must be no
-    crash, no hang and no leak, and an event must lie within its chunk.
+    allocation fails; bit 3, the top of the index is used. The rest is the trace.
+    Whatever it is, there must be no crash, no hang and no leak, and an event
+    must lie within its chunk.
 */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -157,12 +158,24 @@ static void use_cursor(ts_reader *reader)
     }
 }
 
+static void use_top(const ts_reader *reader)
+{
+    ts_top_track track;
+    ts_picture_cell cell;
+    for (size_t i = 0; i < 50 && ts_reader_top(reader, i, &track); i++)
+        for (size_t j = 0; j < track.cell_count; j++) {
+            if (!ts_reader_top_cell(reader, i, j, &cell)) abort();
+            touch(&cell, sizeof cell);
+        }
+}
+
 static void use_reader(ts_reader *reader)
 {
     const uint64_t hash[] = { 1, 2 };
     const void *blob;
     size_t size;
     use_dictionaries(reader);
+    use_top(reader);
     if (use_chunks(reader)) return;
     use_cursor(reader);
     ts_reader_verify(reader);
@@ -185,7 +198,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                   .size = size - 1,
                                   .no_index = mode >> 1 & 1,
                                   .threads = 1,
-                                  .allocator = { limited, &l } };
+                                  .allocator = { limited, &l },
+                                  .lazy = mode >> 3 & 1 };
     if (ts_reader_open(&reader, &desc) == TS_OK) {
         use_reader(reader);
         ts_reader_close(reader);

@@ -423,27 +423,6 @@ static ts_result ts__writer_open_zones(ts__writer *w, ts__encoder *e)
     return result;
 }
 
-// Writes the index and the end chunk and cuts the file to its size: the file is
-// complete.
-static ts_result ts__writer_finish(ts__writer *w)
-{
-    ts_result result = TS_OK;
-    if (w->sidecar->state.index_count) result = ts__writer_index(w);
-    ts__commit commit = ts__commit_begin(w);
-    commit.index = true;
-    commit.state.finished = 1;
-    uint8_t *const end = ts__entries_begin(w->scratch, TS_CHUNK_END);
-    memcpy(w->scratch + offsetof(ts_chunk_header, first),
-           &commit.state.index_offset, sizeof commit.state.index_offset);
-    if (result == TS_OK)
-        result = ts__writer_append(w, w->scratch, (size_t)(end - w->scratch),
-                                   NULL, &commit);
-    if (ftruncate(w->file.fd, (off_t)w->sidecar->state.offset) != 0 &&
-        result == TS_OK)
-        result = TS_ERR_IO;
-    return result;
-}
-
 // Makes a path absolute, so that it remains valid when the program changes its
 // working directory.
 static void ts__path_whole(char *path)

@@ -14,6 +14,13 @@
 #define TS_COLUMNS_MAX     64
 #define TS_LOD_CELLS       16
 
+// Limits of the top of the index.
+#define TS_TOP_KINDS_MAX      256
+#define TS_TOP_ROWS_MAX       2048
+#define TS_TOP_ROW_CELLS_MAX  4096
+#define TS_TOP_CELLS_MAX      65536
+#define TS_TOP_DICTIONARY_MAX (768u << 10)
+
 typedef struct ts_file_header {
     uint8_t magic[8];
     uint16_t major, minor;
@@ -59,9 +66,37 @@ typedef enum ts_chunk_kind {
     TS_CHUNK_EVENTS = 16,
     TS_CHUNK_BLOB = 17,
     TS_CHUNK_CAPTURE = 18,
+    TS_CHUNK_TOP = 31,
     TS_CHUNK_INDEX = 32,
     TS_CHUNK_END = 33
 } ts_chunk_kind;
+
+// The top of the index: this, kinds, rows, the cells of all rows, and copies of
+// the chunks of dictionaries.
+typedef struct ts_top_header {
+    uint32_t flags, kinds, rows, cells; // cells: of each row
+    uint64_t dictionary;                // bytes of the copies
+} ts_top_header;
+
+enum { TS_TOP_DICTIONARY = 1 }; // flags: all dictionaries are there
+
+// All events of a kind and a clock.
+typedef struct ts_top_kind {
+    uint32_t event, clock;
+    uint64_t count, stored; // events, bytes of their chunks
+    uint64_t first, last;   // ticks
+} ts_top_kind;
+
+// A picture of all events of a kind on a track.
+typedef struct ts_top_row {
+    uint32_t track, clock, event, unused;
+    uint64_t first, width, count; // ticks; ticks of a cell; events
+} ts_top_row;
+
+typedef struct ts_top_cell {
+    uint32_t id, busy; // of a counter's track: its f32 smallest and largest
+    uint64_t count;
+} ts_top_cell;
 
 // Bodies of entries, as they lie in the file.
 typedef struct ts_site_entry {

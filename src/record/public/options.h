@@ -9,9 +9,9 @@
     TRACESMITH_DISABLE         every macro of sections 7 and 8 becomes
                                nothing; arguments are still type-checked
     TRACESMITH_ZSTD            the writer can compress (needs -lzstd)
-    TRACESMITH_WRITER          beside it: section 11, ts_writer; libtracesmith
-                               has it
-    TRACESMITH_NO_FILES        for systems without files, such as WebAssembly: as
+    TRACESMITH_WRITER          beside it: section 11, ts_writer, and a top of
+                               the index of long traces; libtracesmith has it
+    TRACESMITH_NO_FILES        for systems without files (WebAssembly): as
                                TRACESMITH_DISABLE; tracesmith_replay.h then
                                reads traces in memory or through a function
     TRACESMITH_TICK()          another clock, for tests: an expression of type

@@ -275,6 +275,7 @@ static ts_result ts__capture_open(ts_reader *reader, size_t index)
 
 static void ts__captures_list(ts_reader *reader)
 {
+    if (ts_reader_index(reader) != TS_OK) return;
     while (reader->captures_listed < reader->chunk_count) {
         const size_t index = reader->captures_listed;
         if (reader->chunks[index].header.kind == TS_CHUNK_CAPTURE &&

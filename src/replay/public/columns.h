@@ -41,7 +41,18 @@ typedef struct ts_chunk_info {
     int64_t first_ns, last_ns; // of the events of an events chunk
 } ts_chunk_info;
 
-// Returns the number of chunks of every kind, without index and end chunks.
+/*
+    Reads the index, which the other functions with chunks and events need, if
+    the reader was opened with `lazy` and has not read it yet. They call it
+    themselves.
+
+    Threads: any.
+    Errors:  TS_ERR_MEMORY.
+*/
+TS_API ts_result ts_reader_index(const ts_reader *reader);
+
+// Returns the number of chunks of every kind, without index and end chunks; 0
+// if ts_reader_index fails.
 TS_API size_t ts_reader_chunk_count(const ts_reader *reader);
 
 // Describes chunk number `index`, in the order of the file. False past the end.
@@ -97,3 +108,33 @@ typedef struct ts_lod_cell {
 // cover [first_ns, last_ns]. False without an index or such a chunk.
 TS_API bool ts_reader_lod(const ts_reader *reader, size_t chunk,
                           ts_lod_cell cells[TS_LOD_CELLS]);
+
+// A picture of all events of one kind on one track, from the top of the index.
+typedef struct ts_top_track {
+    uint32_t track; // or TS_TRACK_MIXED: in chunks with several tracks
+    ts_event_kind kind;
+    uint64_t count;    // events
+    size_t cell_count; // cells of equal width in ticks
+} ts_top_track;
+
+typedef struct ts_picture_cell {
+    int64_t start_ns, end_ns;
+    uint64_t count; // events that start there
+    float min, max; // of a counter; NaN: no sample
+    uint32_t id;    // as in ts_lod_cell, of what is there most; 0 unknown
+    uint16_t busy;  // share of the cell that is covered; 65535: all of it
+} ts_picture_cell;
+
+// Returns the number of pictures in the top of the index; 0 unless the reader
+// was opened with `lazy` and the trace has a top, which long ones have. Then
+// pictures of chunks (ts_reader_lod) serve the same purpose.
+TS_API size_t ts_reader_top_count(const ts_reader *reader);
+
+// Gets picture number `index` of the top. False past the end.
+TS_API bool ts_reader_top(const ts_reader *reader, size_t index,
+                          ts_top_track *track);
+
+// Gets a cell of picture number `index`. `id` and `busy` are 0 in a picture of
+// several tracks. False past the end.
+TS_API bool ts_reader_top_cell(const ts_reader *reader, size_t index,
+                               size_t cell_index, ts_picture_cell *cell);

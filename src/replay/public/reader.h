@@ -40,6 +40,11 @@ typedef struct ts_reader_desc {
     // refresh (`size`: the trace does not grow)
     uint64_t (*length)(void *user) TS__UNSET;
     void *user TS__UNSET; // for `read` and `length`
+    // read at most 2 MB at the open, whatever the size of the trace: of a long
+    // one the top of its index, which ts_reader_top returns, and the rest of
+    // the index when something needs the chunks. Damage is listed when it is
+    // met, not at the open (false)
+    bool lazy TS__UNSET;
 } ts_reader_desc;
 
 // A part of a file that cannot be read, and why.

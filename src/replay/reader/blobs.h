@@ -74,6 +74,7 @@ static ts_result ts__blob_open(ts_reader *reader, ts__blob *blob,
 static ts_result ts__blobs_list(ts_reader *reader)
 {
     const size_t before = reader->blob_count;
+    if (ts_reader_index(reader) != TS_OK) return TS_ERR_MEMORY;
     for (; reader->blobs_listed < reader->chunk_count; reader->blobs_listed++) {
         const size_t index = reader->blobs_listed;
         if (reader->chunks[index].header.kind != TS_CHUNK_BLOB) continue;
@@ -179,7 +180,7 @@ static ts_lod_cell ts__lod_cell(const uint8_t *bytes, bool counter)
 TS_API bool ts_reader_lod(const ts_reader *reader, size_t chunk,
                           ts_lod_cell cells[TS_LOD_CELLS])
 {
-    if (chunk >= reader->chunk_count || !reader->chunks[chunk].lod)
+    if (chunk >= ts_reader_chunk_count(reader) || !reader->chunks[chunk].lod)
         return false;
     const ts__in_chunk *const from = &reader->chunks[chunk];
     const bool counter = from->header.event == TS_EVENT_COUNTER &&

@@ -381,6 +381,7 @@ TS_API ts_result ts_cursor_open(ts_cursor **out, ts_reader *reader,
                                 const ts_filter *filter)
 {
     *out = NULL;
+    if (ts_reader_index(reader) != TS_OK) return TS_ERR_MEMORY;
     ts_cursor *const cursor = ts__mem_get(&reader->allocator, sizeof *cursor);
     if (!cursor) return TS_ERR_MEMORY;
     memset(cursor, 0, sizeof *cursor);

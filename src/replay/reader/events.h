@@ -255,6 +255,8 @@ static ts__fault ts__decode(ts_reader *reader, const ts__clocks *clocks,
 TS_API ts_result ts_reader_decode(ts_reader *reader, size_t chunk,
                                   ts_columns *columns)
 {
+    const ts_result index = ts_reader_index(reader);
+    if (index != TS_OK) return index;
     if (chunk >= reader->chunk_count || !columns ||
         reader->chunks[chunk].header.kind != TS_CHUNK_EVENTS)
         return TS_ERR_USAGE;

@@ -14,18 +14,13 @@ static bool ts__index_end(ts_reader *reader, ts__in_chunk *end)
 
 enum { TS__LOD_BYTES = TS_LOD_CELLS * 8 };
 
-// Gets the decompressed payload of a part of the index. It lives as long as the
-// reader.
-static ts__fault ts__index_part_open(ts_reader *reader, ts__in_chunk *chunk,
-                                     const uint8_t **payload)
+// Gets the decompressed payload of a chunk. It lives as long as the reader.
+static ts__fault ts__payload_keep(ts_reader *reader, ts__in_chunk *chunk,
+                                  const uint8_t **payload)
 {
     ts__scratch scratch = { NULL, 0 };
     const ts_chunk_header *const header = &chunk->header;
     ts__fault fault = ts__in_chunk_payload(reader, chunk, &scratch, payload);
-    if (fault.result == TS_OK &&
-        (header->raw_size < 16 ||
-         (header->raw_size - 16) / sizeof *header < header->count))
-        fault = ts__corrupt("the index is too short");
     if (fault.result == TS_OK && ts__in_chunk_copied(reader, chunk)) {
         uint8_t *const kept = ts__reader_keep(reader, header->raw_size);
         if (kept) memcpy(kept, *payload, header->raw_size);
@@ -33,6 +28,18 @@ static ts__fault ts__index_part_open(ts_reader *reader, ts__in_chunk *chunk,
         *payload = kept;
     }
     ts__mem_put(&reader->allocator, scratch.bytes, scratch.size);
+    return fault;
+}
+
+static ts__fault ts__index_part_open(ts_reader *reader, ts__in_chunk *chunk,
+                                     const uint8_t **payload)
+{
+    const ts_chunk_header *const header = &chunk->header;
+    const ts__fault fault = ts__payload_keep(reader, chunk, payload);
+    if (fault.result == TS_OK &&
+        (header->raw_size < 16 ||
+         (header->raw_size - 16) / sizeof *header < header->count))
+        return ts__corrupt("the index is too short");
     return fault;
 }
 
@@ -207,4 +214,42 @@ static ts_result ts__index_pictures(ts_reader *reader)
             return TS_ERR_MEMORY;
     }
     return TS_OK;
+}
+
+// Reads the index or walks, after an open with the top alone. Dictionaries are
+// loaded already.
+static ts_result ts__table_read(ts_reader *reader)
+{
+    ts__walk_reset(reader);
+    ts_result result = ts__index_read(reader);
+    if (result == TS_ERR_MEMORY) return result;
+    if (result == TS_OK) {
+        reader->parts_used = reader->part_count;
+    } else {
+        ts__walk_reset(reader);
+        reader->info.chunk_count = 0;
+        result = ts__walk_on(reader);
+    }
+    if (result == TS_OK) result = ts__index_pictures(reader);
+    if (result == TS_OK) reader->loaded = reader->chunk_count;
+    if (result != TS_OK) reader->chunk_count = 0;
+    return result;
+}
+
+TS_API ts_result ts_reader_index(const ts_reader *user)
+{
+    ts_reader *const reader = (ts_reader *)(uintptr_t)user;
+    ts_result result = TS_OK;
+    // acquire: pairs with the release below
+    if (!reader->top.used ||
+        __atomic_load_n(&reader->top.table_read, __ATOMIC_ACQUIRE))
+        return TS_OK;
+    ts__mutex_take(&reader->table_lock);
+    if (!__atomic_load_n(&reader->top.table_read, __ATOMIC_RELAXED)) {
+        result = ts__table_read(reader);
+        if (result == TS_OK)
+            __atomic_store_n(&reader->top.table_read, 1, __ATOMIC_RELEASE);
+    }
+    ts__mutex_give(&reader->table_lock);
+    return result;
 }

@@ -16,7 +16,7 @@ static bool ts__in_chunk_kind_known(uint8_t kind)
 {
     return (kind >= TS_CHUNK_NAMES && kind <= TS_CHUNK_SYMBOLS) ||
            kind == TS_CHUNK_EVENTS || kind == TS_CHUNK_BLOB ||
-           kind == TS_CHUNK_CAPTURE;
+           kind == TS_CHUNK_CAPTURE || kind == TS_CHUNK_TOP;
 }
 
 static ts_chunk_info ts__in_chunk_describe(const ts__clocks *clocks,
@@ -64,6 +64,30 @@ static void ts__info_chunk(ts_reader *reader, const ts__in_chunk *chunk,
     *any = true;
 }
 
+// The same for all chunks of each kind, of which the top has the sums.
+static void ts__info_top(ts_reader *reader, bool *any)
+{
+    ts_info *const info = &reader->info;
+    for (uint32_t i = 0; i < reader->top.header.kinds; i++) {
+        const ts_top_kind kind = ts__top_kind_at(reader, i);
+        ts__in_chunk all = { .header = { .kind = TS_CHUNK_EVENTS,
+                                         .event = (uint8_t)kind.event,
+                                         .clock = kind.clock,
+                                         .count = kind.count > 0,
+                                         .first = kind.first,
+                                         .last = kind.last } };
+        if (kind.event > UINT8_MAX || !kind.count) continue;
+        ts__info_chunk(reader, &all, any);
+        if (!ts__in_chunk_known(&all.header)) {
+            info->unknown_events += kind.count - all.header.count;
+            continue;
+        }
+        info->counts[kind.event] += kind.count - all.header.count;
+        info->stored_bytes[kind.event] +=
+            kind.stored - ts__in_chunk_bytes(&all.header);
+    }
+}
+
 static void ts__info_header(ts_reader *reader)
 {
     ts_info *const info = &reader->info;
@@ -93,6 +117,7 @@ static void ts__info_finish(ts_reader *reader)
     info->first_ns = info->last_ns = 0;
     for (size_t i = 0; i < reader->chunk_count; i++)
         ts__info_chunk(reader, &reader->chunks[i], &any);
+    if (reader->top.used) ts__info_top(reader, &any);
     for (size_t i = 0; i < reader->loss_count; i++)
         if (reader->losses[i].cause < TS_LOSS_STALL_FIRST)
             info->lost = ts__sum(info->lost, reader->losses[i].count);
@@ -195,7 +220,11 @@ static ts_result ts__reader_load(ts_reader *reader)
         ts__reader_salvage(reader);
         ts__reader_grow(reader); // the writer may just have finished
     }
-    result = ts__index_or_walk(reader);
+    result = ts__top_read(reader);
+    if (result == TS_OK)
+        result = ts__top_dictionaries(reader, true);
+    else if (result != TS_ERR_MEMORY)
+        result = ts__index_or_walk(reader);
     return result == TS_OK ? ts__reader_finish(reader) : result;
 }
 
@@ -233,6 +262,7 @@ TS_API ts_result ts_reader_open(ts_reader **out, const ts_reader_desc *desc)
     reader->copies_age = 1;
     ts__mutex_open(&reader->lock);
     ts__mutex_open(&reader->blob_lock);
+    ts__mutex_open(&reader->table_lock);
     ts_result result = TS_ERR_MEMORY;
     if (ts__reader_defaults(reader)) result = ts__reader_load(reader);
     if (result == TS_OK)
@@ -294,6 +324,7 @@ TS_API void ts_reader_close(ts_reader *reader)
                 reader->image_capacity * sizeof *reader->images);
     ts__mutex_close(&reader->lock);
     ts__mutex_close(&reader->blob_lock);
+    ts__mutex_close(&reader->table_lock);
     ts__mem_put(&allocator, reader, sizeof *reader);
 }
 
@@ -336,13 +367,13 @@ TS_API const ts_info *ts_reader_info(const ts_reader *reader)
 
 TS_API size_t ts_reader_chunk_count(const ts_reader *reader)
 {
-    return reader->chunk_count;
+    return ts_reader_index(reader) == TS_OK ? reader->chunk_count : 0;
 }
 
 TS_API bool ts_reader_chunk(const ts_reader *reader, size_t index,
                             ts_chunk_info *info)
 {
-    if (index >= reader->chunk_count) return false;
+    if (index >= ts_reader_chunk_count(reader)) return false;
     *info = ts__in_chunk_describe(reader->clocks, &reader->chunks[index]);
     return true;
 }

@@ -100,7 +100,7 @@ TS_API ts_result ts_reader_scan(ts_reader *reader, const ts_filter *filter,
         .reader = reader, .threads = threads, .call = call, .user = user
     };
     ts_result result = TS_ERR_MEMORY;
-    if (ts__scan_open(&scan)) {
+    if (ts_reader_index(reader) == TS_OK && ts__scan_open(&scan)) {
         for (size_t i = 0; i < reader->chunk_count; i++)
             if (ts__in_chunk_matches(reader, filter, &reader->chunks[i]))
                 scan.chunks[scan.count++] = i;
@@ -155,7 +155,7 @@ TS_API ts_result ts_reader_verify(ts_reader *reader)
     ts__scan scan = { .reader = reader, .threads = reader->threads };
     ts_result result = TS_ERR_MEMORY;
     ts_damage damage;
-    if (ts__scan_open(&scan)) {
+    if (ts_reader_index(reader) == TS_OK && ts__scan_open(&scan)) {
         for (; scan.count < reader->chunk_count; scan.count++)
             scan.chunks[scan.count] = scan.count;
         ts__crew_run(scan.threads, scan.count, ts__verify_chunk, &scan);

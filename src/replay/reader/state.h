@@ -93,6 +93,15 @@ typedef struct ts__index_part {
     uint32_t count;
 } ts__index_part;
 
+// The top of the index; the pointers are into its payload.
+typedef struct ts__in_top {
+    ts_top_header header;
+    const uint8_t *kinds, *rows, *cells, *dictionary;
+    uint64_t offset;
+    bool used;          // the reader was opened with it alone
+    uint8_t table_read; // the table of chunks was read since; atomic
+} ts__in_top;
+
 typedef struct ts__blob {
     uint64_t hash[2];
     size_t chunk;
@@ -140,9 +149,11 @@ struct ts_reader {
     size_t loaded; // chunks whose dictionaries are loaded
     ts__index_part *parts;
     size_t part_count, part_capacity, parts_used;
-    uint64_t resume;   // offset at which the next walk continues
-    uint64_t sequence; // expected number of the next chunk
-    uint64_t search;   // budget: bytes that searches may still hash
+    ts__in_top top;
+    ts__mutex table_lock; // guards the reading of the table after the open
+    uint64_t resume;      // offset at which the next walk continues
+    uint64_t sequence;    // expected number of the next chunk
+    uint64_t search;      // budget: bytes that searches may still hash
     bool after_damage, tail_damage;
 
     ts__table tables[TS__TABLES];

@@ -42,6 +42,7 @@ enum {
     FORGE_EVENTS = 16,
     FORGE_BLOB = 17,
     FORGE_CAPTURE = 18,
+    FORGE_TOP = 31,
     FORGE_INDEX = 32,
     FORGE_END = 33
 };
@@ -71,6 +72,7 @@ typedef struct forge {
     size_t chunks[256]; // their offsets, for the index
     size_t chunk_count, indexed;
     size_t index; // offset of the last part of the index, 0 none
+    size_t top;   // offset of the top, 0 none
 } forge;
 
 static inline void forge_add(forge_bytes *to, const void *bytes, size_t size)
@@ -298,10 +300,78 @@ static inline size_t forge_index(forge *f)
     return f->index;
 }
 
+// The events of a kind, all of clock 0, as the top sums them up.
+static inline uint32_t forge_top_kinds(const forge *f, forge_bytes *to)
+{
+    uint32_t kinds = 0;
+    for (uint64_t event = 0; event < 64; event++) {
+        uint64_t count = 0, stored = 0, first = UINT64_MAX, last = 0;
+        for (size_t i = 0; i < f->chunk_count; i++) {
+            const uint8_t *const h = f->file.bytes + f->chunks[i];
+            if (h[4] != FORGE_EVENTS || h[5] != event) continue;
+            const uint64_t from = forge_get(h + 24, 8),
+                           till = forge_get(h + 32, 8);
+            count += forge_get(h + 16, 4);
+            stored += 64 + (forge_get(h + 40, 4) + 7) / 8 * 8;
+            if (from < first) first = from;
+            if (till > last) last = till;
+        }
+        if (!count) continue;
+        forge_number(to, event, 4);
+        forge_number(to, 0, 4);
+        forge_number(to, count, 8);
+        forge_number(to, stored, 8);
+        forge_number(to, first, 8);
+        forge_number(to, last, 8);
+        kinds++;
+    }
+    return kinds;
+}
+
+// The top: a picture of zones on track 2 and one of a counter on track 4, four
+// cells of 10 ticks each. Cell i holds 100 + i as its first number.
+static inline void forge_top(forge *f)
+{
+    forge_bytes kinds = { NULL, 0, 0 }, copies = { NULL, 0, 0 };
+    const uint64_t rows[2][3] = { { 2, 1, 1000 }, { 4, 6, 1000 } };
+    const uint32_t kind_count = forge_top_kinds(f, &kinds);
+    for (size_t i = 0; i < f->chunk_count; i++) {
+        const uint8_t *const h = f->file.bytes + f->chunks[i];
+        const size_t stored = (size_t)(forge_get(h + 40, 4) + 7) / 8 * 8;
+        if (h[4] >= 1 && h[4] <= 10) forge_add(&copies, h, 64 + stored);
+    }
+    forge_begin(f, FORGE_TOP);
+    forge_number(&f->payload, 1, 4);
+    forge_number(&f->payload, kind_count, 4);
+    forge_number(&f->payload, 2, 4);
+    forge_number(&f->payload, 4, 4);
+    forge_number(&f->payload, copies.size, 8);
+    forge_add(&f->payload, kinds.bytes, kinds.size);
+    for (int i = 0; i < 2; i++) {
+        forge_number(&f->payload, rows[i][0], 4);
+        forge_number(&f->payload, 0, 4);
+        forge_number(&f->payload, rows[i][1], 4);
+        forge_number(&f->payload, 0, 4);
+        forge_number(&f->payload, rows[i][2], 8);
+        forge_number(&f->payload, 10, 8);
+        forge_number(&f->payload, 7, 8);
+    }
+    for (uint32_t i = 0; i < 2 * 4; i++) {
+        forge_number(&f->payload, 100 + i % 4, 4);
+        forge_number(&f->payload, 65535, 4);
+        forge_number(&f->payload, i % 4, 8);
+    }
+    forge_add(&f->payload, copies.bytes, copies.size);
+    f->top = forge_end(f);
+    free(kinds.bytes);
+    free(copies.bytes);
+}
+
 static inline size_t forge_end_chunk(forge *f)
 {
     forge_begin(f, FORGE_END);
     f->next.first = f->index;
+    f->next.last = f->top;
     return forge_end(f);
 }
 

@@ -104,13 +104,10 @@ static inline rows rows_of(ts_reader *reader, const ts_filter *filter)
     return all;
 }
 
-static inline rows rows_read(const uint8_t *bytes, size_t size, bool no_index)
+static inline rows rows_of_desc(const ts_reader_desc *desc)
 {
     ts_reader *reader;
-    const ts_reader_desc desc = {
-        .bytes = bytes, .size = size, .no_index = no_index, .threads = 1
-    };
-    const ts_result opened = ts_reader_open(&reader, &desc);
+    const ts_result opened = ts_reader_open(&reader, desc);
     rows all = { .opened = opened, .reported = true };
     if (opened != TS_OK) return all;
     all = rows_of(reader, NULL);
@@ -121,6 +118,14 @@ static inline rows rows_read(const uint8_t *bytes, size_t size, bool no_index)
         all.reported = true;
     ts_reader_close(reader);
     return all;
+}
+
+static inline rows rows_read(const uint8_t *bytes, size_t size, bool no_index)
+{
+    const ts_reader_desc desc = {
+        .bytes = bytes, .size = size, .no_index = no_index, .threads = 1
+    };
+    return rows_of_desc(&desc);
 }
 
 static inline void rows_close(rows *all)

@@ -161,7 +161,7 @@ static inline uint32_t sample_track(uint32_t event)
     return event == 6 ? 4 : event < 16 ? 2 : 3;
 }
 
-static inline void sample_forge(forge *f)
+static inline void sample_forge_with(forge *f, bool with_top)
 {
     forge_open(f, SAMPLE_START);
     forge_sample(f, 0, 4, SAMPLE_START, 500, UINT64_C(1700000000000000000));
@@ -176,7 +176,13 @@ static inline void sample_forge(forge *f)
     sample_facts(f);
     forge_sample(f, 0, 4, SAMPLE_START + 5000, 5500,
                  UINT64_C(1700000000000005000));
+    if (with_top) forge_top(f);
     forge_finish(f);
+}
+
+static inline void sample_forge(forge *f)
+{
+    sample_forge_with(f, false);
 }
 
 #endif // SBT_SAMPLE_H

@@ -44,22 +44,6 @@ static ts_reader_desc source_desc(source *s)
     return desc;
 }
 
-static rows rows_of_desc(const ts_reader_desc *desc)
-{
-    ts_reader *reader;
-    const ts_result opened = ts_reader_open(&reader, desc);
-    rows all = { .opened = opened, .reported = true };
-    if (opened != TS_OK) return all;
-    all = rows_of(reader, NULL);
-    all.rest = rows_rest(reader);
-    all.clocks = rows_clocks(reader);
-    all.reported |= ts_reader_verify(reader) != TS_OK ||
-                    ts_reader_damage_count(reader) > 0 ||
-                    !ts_reader_info(reader)->finished;
-    ts_reader_close(reader);
-    return all;
-}
-
 static void expect_same(rows all, const rows *truth)
 {
     assert_int_equal(all.opened, TS_OK);
