@@ -86,6 +86,9 @@ static const ts__cu_rule ts__cu_driver_rules[] = {
     { "MemFree*", TS__CU_CALL },
     { "StreamSynchronize", TS__CU_CALL },
     { "StreamWaitEvent", TS__CU_CALL },
+    // Between these, launches become nodes of a graph.
+    { "StreamBeginCapture*", TS__CU_CALL },
+    { "StreamEndCapture", TS__CU_CALL },
     { "EventRecord*", TS__CU_CALL },
     { "EventSynchronize", TS__CU_CALL },
     { "CtxRecordEvent", TS__CU_CALL },

@@ -237,6 +237,9 @@ char *cli_brief_name(const char *name, size_t size);
 // "void ns::f<int>(char *)". The result points into `name`.
 ts_text cli_short_name(ts_text name);
 
+// Returns whether a name contains a text that is not empty.
+bool cli_has(ts_text name, const char *part);
+
 /* ==== 3. JSON ============================================================ */
 
 /*

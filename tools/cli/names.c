@@ -211,6 +211,14 @@ static size_t behind(const char *text, size_t at, size_t size)
     return size;
 }
 
+bool cli_has(ts_text name, const char *part)
+{
+    const size_t size = strlen(part);
+    for (size_t i = 0; i + size <= name.size; i++)
+        if (!memcmp(name.text + i, part, size)) return true;
+    return false;
+}
+
 ts_text cli_short_name(ts_text name)
 {
     size_t first = 0, at = 0, end = 0;

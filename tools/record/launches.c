@@ -4,21 +4,15 @@
 #include "tools/cut/cut.h"
 #include "tools/record/record.h"
 
-static bool has(ts_text text, const char *part)
-{
-    const size_t size = strlen(part);
-    for (size_t i = 0; i + size <= text.size; i++)
-        if (!memcmp(text.text + i, part, size)) return true;
-    return false;
-}
-
 // Names of launch functions of CUDA, HIP and compatible APIs, whatever their
 // prefix, and of OpenCL.
 static bool is_launch(ts_text name)
 {
-    return has(name, "LaunchKernel") || has(name, "LaunchCooperativeKernel") ||
-           has(name, "GraphLaunch") || has(name, "EnqueueNDRangeKernel") ||
-           has(name, "EnqueueTask");
+    return cli_has(name, "LaunchKernel") ||
+           cli_has(name, "LaunchCooperativeKernel") ||
+           cli_has(name, "GraphLaunch") ||
+           cli_has(name, "EnqueueNDRangeKernel") ||
+           cli_has(name, "EnqueueTask");
 }
 
 static bool launches(ts_reader *reader, cut_memo *memo, uint32_t name)

@@ -190,6 +190,35 @@ static void a_span_begins_with_the_first_work(void **state)
     close_scene(&x);
 }
 
+// Launches that a stream capture puts into a graph have no work of their own:
+// it runs when the graph does. The same launches outside of one are missing.
+static uint64_t outside_after(bool captured)
+{
+    scene x = { .s = story_begin() };
+    for (int i = 0; i < CUT_LAUNCHED; i++) {
+        const int64_t at = CUT_AT * 1000 + i * 1000;
+        story_call(&x.s, HOST, i * 1000, "cudaLaunchKernel");
+        story_operation(&x.s, TS_EVENT_KERNEL, S0, at, at + 900, "gemm", HOST,
+                        0);
+    }
+    if (captured) story_call(&x.s, HOST, 50000, "cudaStreamBeginCapture_v10");
+    for (int i = 0; i < 4; i++)
+        story_call(&x.s, HOST, 51000 + i * 1000, "cudaLaunchKernel");
+    story_call(&x.s, HOST, 60000, "cudaStreamEndCapture");
+    story_call(&x.s, HOST, 61000, "cudaLaunchKernel");
+    story_open(&x.s, &x.job, false);
+    const uint64_t outside = analyze_cut(&x.job)->outside;
+    close_scene(&x);
+    return outside;
+}
+
+static void launches_into_a_graph_have_no_work(void **state)
+{
+    (void)state;
+    assert_int_equal(1, outside_after(true));
+    assert_int_equal(5, outside_after(false));
+}
+
 /*
     Rounds of 100 us, of which `part` us are what the run is to be bound by and
     a kernel takes the rest. Nothing comes after the last kernel, so that the
@@ -440,6 +469,7 @@ int main(void)
         cmocka_unit_test(a_long_run_in_windows_adds_up_to_the_whole),
         cmocka_unit_test(a_trace_without_devices_says_what_there_is),
         cmocka_unit_test(a_span_begins_with_the_first_work),
+        cmocka_unit_test(launches_into_a_graph_have_no_work),
         cmocka_unit_test(a_run_is_bound_by_what_costs_a_fifth),
         cmocka_unit_test(launches_that_load_code_are_the_hosts),
         cmocka_unit_test(the_next_part_that_is_large_is_named),

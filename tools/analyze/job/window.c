@@ -11,8 +11,16 @@ typedef struct cut_row { // a call or an operation
     uint64_t correlation;
     int64_t start_ns, end_ns;
     uint32_t by; // a call: its name; an operation: its track
+    uint32_t track;
     bool call, matched;
+    bool in_graph; // a launch that a stream capture put into a graph
 } cut_row;
+
+typedef struct cut_capture { // begin or end of a stream capture
+    int64_t ns;
+    uint32_t track; // of the thread
+    bool begins;
+} cut_capture;
 
 typedef struct cut_rows {
     cut_row *rows;
@@ -60,13 +68,15 @@ static void take(const ts_columns *c, uint32_t thread, void *user)
         if (c->kind == TS_EVENT_ZONE || !ids || !ids[i] ||
             (start >= s->head_ns && start < s->tail_ns))
             continue;
-        const cut_row row = { ids[i],
-                              start,
-                              end,
-                              work ? (c->tracks ? c->tracks[i] : c->track)
-                                   : (uint32_t)(names ? names[i] : 0),
-                              !work,
-                              false };
+        const uint32_t track = c->tracks ? c->tracks[i] : c->track;
+        const cut_row row = { .correlation = ids[i],
+                              .start_ns = start,
+                              .end_ns = end,
+                              .by = work    ? track
+                                    : names ? (uint32_t)names[i]
+                                            : 0,
+                              .track = track,
+                              .call = !work };
         keep(r, &row);
     }
 }
@@ -123,6 +133,71 @@ static void match_calls(cut_rows *r)
     if (r->count) qsort(r->rows, r->count, sizeof *r->rows, by_time);
 }
 
+/* ---- Stream captures ----------------------------------------------------- */
+
+static int by_thread(const void *left, const void *right)
+{
+    const cut_capture *const a = left, *const b = right;
+    if (a->track != b->track) return a->track < b->track ? -1 : 1;
+    return (a->ns > b->ns) - (a->ns < b->ns);
+}
+
+// Appends the begins and ends of stream captures among calls of one function.
+static bool add_captures(cut_capture **list, size_t *room, size_t *count,
+                         const cut_row *rows, size_t row_count, ts_text name)
+{
+    const bool begins = cli_has(name, "StreamBeginCapture");
+    if (!begins && !cli_has(name, "StreamEndCapture")) return true;
+    if (!cli_grow(list, room, *count + row_count, sizeof **list)) return false;
+    for (size_t i = 0; i < row_count; i++)
+        (*list)[(*count)++] =
+            (cut_capture){ rows[i].start_ns, rows[i].track, begins };
+    return true;
+}
+
+// Returns whether a thread captured a stream at some time.
+static bool captured_at(const cut_capture *list, size_t count, uint32_t track,
+                        int64_t ns)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const cut_capture *const c = &list[middle];
+        if (c->track < track || (c->track == track && c->ns <= ns))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && list[low - 1].track == track && list[low - 1].begins;
+}
+
+// Marks calls that put their work into a graph: it runs when the graph does, so
+// they have none of their own. `rows` are sorted by time.
+static bool mark_captured(cut_rows *r, const ts_reader *reader)
+{
+    cut_capture *list = NULL;
+    size_t room = 0, count = 0;
+    bool ok = true;
+    for (size_t i = 0, end; ok && i < r->count; i = end) {
+        const cut_row *const first = &r->rows[i];
+        for (end = i + 1; end < r->count && r->rows[end].call == first->call &&
+                          r->rows[end].by == first->by;)
+            end++;
+        if (first->call)
+            ok = add_captures(&list, &room, &count, first, end - i,
+                              ts_reader_name(reader, first->by));
+    }
+    if (count) qsort(list, count, sizeof *list, by_thread);
+    for (size_t i = 0; count && i < r->count; i++)
+        r->rows[i].in_graph =
+            r->rows[i].call &&
+            captured_at(list, count, r->rows[i].track, r->rows[i].start_ns);
+    free(list);
+    return ok;
+}
+
+/* ---- Counts -------------------------------------------------------------- */
+
 // Counts the queued work of a stream, beginning with the first operation. If no
 // operation of it has a recorded call, correlation ids decide: they grow with
 // each call.
@@ -146,14 +221,15 @@ static void count_queued(cut_figures *cut, const cut_row *rows, size_t count,
 // Counts the calls of one function that lie outside.
 static void count_outside(cut_figures *cut, const cut_row *rows, size_t count)
 {
-    size_t matched = 0, known = 0;
-    for (size_t i = 0; i < count; i++)
-        if (rows[i].matched) {
-            matched++;
-            known = i + 1;
-        }
+    size_t matched = 0, known = 0, all = 0;
+    for (size_t i = 0; i < count; i++) {
+        all += !rows[i].in_graph;
+        if (!rows[i].matched) continue;
+        matched++;
+        known = all;
+    }
     cut->launches += matched;
-    if (matched && matched * 10 >= known * 9) cut->outside += count - known;
+    if (matched && matched * 10 >= known * 9) cut->outside += all - known;
 }
 
 static void count_rows(cut_figures *cut, const cut_rows *r)
@@ -253,10 +329,11 @@ static bool take_file(cut_figures *cut, analyze_job *job, uint32_t file)
     take_sides(&s, info);
     const ts_result result =
         ts_reader_scan(analyze_reader(job, file), &filter, THREADS, take, &s);
-    const bool ok = result != TS_ERR_MEMORY && gather(&s);
+    bool ok = result != TS_ERR_MEMORY && gather(&s);
     if (ok) {
         cut_rows *const rows = &s.of[0];
-        match_calls(rows);
+        match(rows);
+        ok = mark_captured(rows, analyze_reader(job, file));
         if (rows->host_ns != INT64_MIN) count_rows(cut, rows);
         widen(cut, rows, analyze_reader(job, file), analyze_offset(job, file));
     }

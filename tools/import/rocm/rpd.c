@@ -173,23 +173,15 @@ static void read_copies(rpd *r)
 
 /* ---- Operations --------------------------------------------------------- */
 
-static bool has(ts_text text, const char *part)
-{
-    const size_t size = strlen(part);
-    for (size_t i = 0; i + size <= text.size; i++)
-        if (!memcmp(text.text + i, part, size)) return true;
-    return false;
-}
-
 // Converts a hipMemcpyKind: host to host, host to device, device to host,
 // device to device, default.
 static uint8_t copy_type(ts_text name, int64_t kind)
 {
     static const uint8_t ours[] = { 4, 1, 2, 3, 0 };
-    if (has(name, "HostToDevice")) return 1;
-    if (has(name, "DeviceToHost")) return 2;
-    if (has(name, "DeviceToDevice")) return 3;
-    if (has(name, "HostToHost")) return 4;
+    if (cli_has(name, "HostToDevice")) return 1;
+    if (cli_has(name, "DeviceToHost")) return 2;
+    if (cli_has(name, "DeviceToDevice")) return 3;
+    if (cli_has(name, "HostToHost")) return 4;
     return kind >= 0 && kind < 5 ? ours[kind] : 0;
 }
 
@@ -252,11 +244,11 @@ static void read_operations(rpd *r)
         const ts_text type = import_strings_text(r->strings, v[TYPE]);
         op.track = import_stream(r->job, v[GPU], IMPORT_NONE, v[QUEUE]);
         op.correlation = call ? (uint64_t)id : 0;
-        if (has(type, "Copy"))
+        if (cli_has(type, "Copy"))
             take_copy(r, &op, v[GPU], type, find(&r->copied, &r->copies, id));
-        else if (has(type, "Fill") || has(type, "Memset"))
+        else if (cli_has(type, "Fill") || cli_has(type, "Memset"))
             op.kind = TS_EVENT_MEMSET;
-        else if (has(type, "Barrier") || has(type, "Marker"))
+        else if (cli_has(type, "Barrier") || cli_has(type, "Marker"))
             op.kind =
                 TS_EVENT_EVENT_RECORD; // a record of all earlier operations
         if (op.kind == TS_EVENT_EVENT_RECORD) op.id = (uint64_t)v[ID];
@@ -307,8 +299,8 @@ static void take_marker(rpd *r, int64_t id, int64_t args, uint32_t thread,
 static void count_blocks(rpd *r, int64_t id, ts_text name)
 {
     launch *const l = find(&r->launches, &r->kernels, id);
-    if (!l || !has(name, "ModuleLaunchKernel") ||
-        !(has(name, "Ext") || has(name, "Hcc")))
+    if (!l || !cli_has(name, "ModuleLaunchKernel") ||
+        !(cli_has(name, "Ext") || cli_has(name, "Hcc")))
         return;
     for (size_t i = 0; i < 3; i++)
         if (l->entry.block[i])
