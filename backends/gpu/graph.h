@@ -348,6 +348,8 @@ static void ts__cs_graph_edges(const ts__cs_driver *d, ts__cs_graph *g,
         g->reason = TS_REASON_ATTACHED_LATE;
         return;
     }
+    // With arrays, the driver refuses a count of 0: seen on an H200, CUDA 13.0.
+    if (!edges) return;
     // Three columns: source, target, and eight bytes of edge data.
     void **const all = (void **)calloc(edges + 1, 3 * sizeof *all);
     if (!all || (old ? d->call.edges_old(handle, all, all + edges, &edges)
@@ -420,7 +422,8 @@ static void ts__cs_graph_read(ts__cs_driver *d, ts__cs_graph *g, void *handle,
     }
     void **const nodes = (void **)calloc(count + 1, sizeof *nodes);
     ts__cs_spot *const spots = (ts__cs_spot *)calloc(count + 1, sizeof *spots);
-    if (!nodes || !spots || d->call.nodes(handle, nodes, &count) != 0)
+    if (!nodes || !spots ||
+        (count && d->call.nodes(handle, nodes, &count) != 0))
         g->reason = TS_REASON_NO_MEMORY;
     for (size_t i = 0; i < count && !g->reason; i++) {
         ts__cs_node *const n = ts__cs_node_add(g);

@@ -500,7 +500,8 @@ DRIVER(cuGraphGetNodes, void *handle, void **nodes, size_t *count)
 {
     wait_for_lock();
     graph *const g = graph_of(handle, GRAPH);
-    if (!g) return INVALID;
+    // As the real one does (seen on an H200, CUDA 13.0), also below.
+    if (!g || (nodes && !*count)) return INVALID;
     for (uint32_t i = 0; nodes && i < g->count && i < *count; i++)
         nodes[i] = &g->nodes[g->count - 1 - i];
     *count = g->count;
@@ -513,7 +514,7 @@ DRIVER(cuGraphGetEdges_v2, void *handle, void **from, void **to, void *data,
     wait_for_lock();
     graph *const g = graph_of(handle, GRAPH);
     size_t found = 0;
-    if (!g || (from && !data)) return INVALID;
+    if (!g || (from && (!data || !*count))) return INVALID;
     for (uint32_t i = 0; i < g->count; i++)
         for (uint32_t k = 0; k < g->count; k++) {
             if (!(g->nodes[i].after[k / 64] >> k % 64 & 1)) continue;
