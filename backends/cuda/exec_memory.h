@@ -3,8 +3,8 @@
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    Ranges of recorded addresses are kept free before the driver starts, and
-    reserved one by one afterwards.
+    Ranges around the recorded addresses are kept free before the driver
+    starts, and reserved afterwards.
 */
 #ifndef TS__CUDA_EXEC_MEMORY_H
 #define TS__CUDA_EXEC_MEMORY_H
@@ -142,10 +142,23 @@ enum { // sizes of tables
 };
 #define TS__CX_GRANULE (UINT64_C(2) << 20)
 
+/*
+    NVIDIA's driver reserves small ranges within blocks of its own, wherever it
+    has these, and takes the requested address for large ranges only. Seen on an
+    H200 (driver 580.159): of 2 and 32 MiB it gave others, of 64 MiB and more at
+    multiples of 32 MiB the requested ones.
+*/
+#define TS__CX_WINDOW_AT    (UINT64_C(32) << 20)
+#define TS__CX_WINDOW_LEAST (UINT64_C(64) << 20)
+
+typedef struct ts__cx_window { // addresses that are reserved at once
+    uint64_t address, size;
+    bool kept, ours; // kept: reserved by us before the driver started
+} ts__cx_window;
+
 typedef struct ts__cx_span { // contiguous granules that contain captured memory
     uint64_t address, size, handle;
     uint32_t device, users;
-    bool kept, ours; // kept: reserved by us before the driver started
 } ts__cx_span;
 
 typedef struct ts__cx_other { // memory that is at another address than recorded
@@ -185,6 +198,8 @@ typedef struct ts__cx {
     void *contexts[TS__CX_DEVICES];
     ts__cx_span *spans;
     size_t span_count;
+    ts__cx_window *windows; // sorted, not overlapping
+    size_t window_count;
     ts__cx_texture *textures;
     size_t texture_count, texture_capacity;
     ts__cx_other *others;
@@ -307,39 +322,89 @@ static bool ts__cx_spans(ts__cx *x, const ts_executor_range *ranges,
     return x->spans != NULL;
 }
 
+static int ts__cx_by_address(const void *left, const void *right)
+{
+    const ts__cx_window *const a = left, *const b = right;
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+// Computes the windows around all spans; those that overlap become one.
+static bool ts__cx_windows(ts__cx *x)
+{
+    const uint64_t mask = TS__CX_WINDOW_AT - 1;
+    ts__cx_window *const all = calloc(x->span_count + 1, sizeof *all);
+    size_t count = 0;
+    x->windows = all;
+    if (!all) return false;
+    for (size_t i = 0; i < x->span_count; i++) {
+        const ts__cx_span *const s = &x->spans[i];
+        const uint64_t from = s->address & ~mask;
+        const uint64_t size = (s->address + s->size - from + mask) & ~mask;
+        all[i].address = from;
+        all[i].size = size < TS__CX_WINDOW_LEAST ? TS__CX_WINDOW_LEAST : size;
+    }
+    if (x->span_count)
+        qsort(all, x->span_count, sizeof *all, ts__cx_by_address);
+    for (size_t i = 0; i < x->span_count; i++) {
+        ts__cx_window *const last = count ? &all[count - 1] : NULL;
+        const uint64_t end = all[i].address + all[i].size;
+        if (!last || all[i].address >= last->address + last->size)
+            all[count++] = all[i];
+        else if (end > last->address + last->size)
+            last->size = end - last->address;
+    }
+    x->window_count = count;
+    return true;
+}
+
+static bool ts__cx_keep(ts__cx_window *w)
+{
+    void *const wanted = (void *)(uintptr_t)w->address;
+    void *const got =
+        mmap(wanted, w->size, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+             -1, 0);
+    w->kept = got == wanted;
+    if (got != MAP_FAILED && got != wanted) munmap(got, w->size);
+    return w->kept;
+}
+
 // Called before the driver starts, because the driver would place its own
 // memory there.
 static void ts__cx_keep_free(ts__cx *x)
 {
-    for (size_t i = 0; i < x->span_count; i++) {
-        ts__cx_span *const s = &x->spans[i];
-        void *const target = (void *)(uintptr_t)s->address;
-        void *const got = mmap(target, s->size, PROT_NONE,
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
-                                   MAP_FIXED_NOREPLACE,
-                               -1, 0);
-        s->kept = got == target;
-        if (got != MAP_FAILED && got != target) munmap(got, s->size);
-    }
+    for (size_t i = 0; i < x->window_count; i++)
+        ts__cx_keep(&x->windows[i]);
 }
 
 // The address is only a hint to the driver. Other ranges that it returns are
 // held until the next try is done, so that it does not return them again.
-static void ts__cx_reserve(ts__cx *x, ts__cx_span *s)
+static void ts__cx_reserve(ts__cx *x, ts__cx_window *w)
 {
     uint64_t instead[TS__CX_TRIES];
     size_t count = 0;
-    if (!s->kept) return; // the addresses are in use
-    munmap((void *)(uintptr_t)s->address, s->size);
-    s->kept = false;
-    while (!s->ours && count < TS__CX_TRIES) {
+    if (!w->kept) return; // the addresses are in use
+    munmap((void *)(uintptr_t)w->address, w->size);
+    w->kept = false;
+    while (!w->ours && count < TS__CX_TRIES) {
         uint64_t got = 0;
-        if (x->call.reserve(&got, s->size, 0, s->address, 0) != 0) break;
-        s->ours = got == s->address;
-        if (!s->ours) instead[count++] = got;
+        if (x->call.reserve(&got, w->size, 0, w->address, 0) != 0) break;
+        w->ours = got == w->address;
+        if (!w->ours) instead[count++] = got;
     }
     while (count)
-        x->call.unreserve(instead[--count], s->size);
+        x->call.unreserve(instead[--count], w->size);
+}
+
+// Returns whether all addresses of a span are reserved.
+static bool ts__cx_is_reserved(const ts__cx *x, const ts__cx_span *s)
+{
+    for (size_t i = 0; i < x->window_count; i++) {
+        const ts__cx_window *const w = &x->windows[i];
+        if (s->address - w->address < w->size)
+            return w->ours && s->size <= w->address + w->size - s->address;
+    }
+    return false;
 }
 
 static ts__cuda_memory ts__cx_memory(const ts__cx *x, uint32_t device)
@@ -446,7 +511,7 @@ static ts_result ts__cx_allocate(void *state, uint32_t device,
     ts__cx *const x = state;
     ts__cx_span *const s = ts__cx_span_of(x, *address);
     x->reason = TS_REASON_NONE;
-    if (s && s->ours && s->device == device &&
+    if (s && ts__cx_is_reserved(x, s) && s->device == device &&
         size <= s->address + s->size - *address) {
         if (s->users || ts__cx_map(x, s) == TS_OK) {
             s->users++;
@@ -475,11 +540,12 @@ static void ts__cx_close(void *state)
 {
     ts__cx *const x = state;
     if (!x) return; // a device that did not open has nothing but its tables
-    for (size_t i = 0; i < x->span_count; i++) {
-        ts__cx_span *const s = &x->spans[i];
-        ts__cx_unmap(x, s);
-        if (s->ours) x->call.unreserve(s->address, s->size);
-        if (s->kept) munmap((void *)(uintptr_t)s->address, s->size);
+    for (size_t i = 0; i < x->span_count; i++)
+        ts__cx_unmap(x, &x->spans[i]);
+    for (size_t i = 0; i < x->window_count; i++) {
+        ts__cx_window *const w = &x->windows[i];
+        if (w->ours) x->call.unreserve(w->address, w->size);
+        if (w->kept) munmap((void *)(uintptr_t)w->address, w->size);
     }
     for (size_t i = 0; i < x->texture_count; i++) {
         ts__cx_use(x, x->textures[i].device);
@@ -506,6 +572,7 @@ static void ts__cx_close(void *state)
     for (uint32_t i = 0; !x->is_hip && i < x->device_count; i++)
         x->call.context_release((int)i);
     free(x->spans);
+    free(x->windows);
     free(x->others);
     free(x->textures);
     free(x->modules);
@@ -527,7 +594,7 @@ static ts_result ts__cx_open(void **state, bool is_hip, uint32_t device_count,
     ts_result result = TS_ERR_UNSUPPORTED;
     if (ts__cx_load(x, why, room)) {
         const bool enough =
-            ts__cx_spans(x, ranges, count) &&
+            ts__cx_spans(x, ranges, count) && ts__cx_windows(x) &&
             (x->modules = calloc(TS__CX_MODULES, sizeof *x->modules)) &&
             (x->functions = calloc(TS__CX_FUNCTIONS, sizeof *x->functions)) &&
             (x->streams = calloc(TS__CX_STREAMS, sizeof *x->streams)) &&
@@ -542,8 +609,8 @@ static ts_result ts__cx_open(void **state, bool is_hip, uint32_t device_count,
     }
     const ts__cuda_memory memory = ts__cx_memory(x, 0);
     x->call.granularity(&granule, &memory, 0);
-    for (size_t i = 0; granule && i < x->span_count; i++)
-        if (TS__CX_GRANULE % granule == 0) ts__cx_reserve(x, &x->spans[i]);
+    for (size_t i = 0; granule && i < x->window_count; i++)
+        if (TS__CX_GRANULE % granule == 0) ts__cx_reserve(x, &x->windows[i]);
     *state = x;
     return TS_OK;
 }

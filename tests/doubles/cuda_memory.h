@@ -300,9 +300,11 @@ static int reserve(const void *user)
     if (!p->size || p->size % GRANULE || p->alignment || p->flags)
         return INVALID;
     *p->address = 0;
-    if (p->hint && refuse && refused < atoi(refuse))
+    // The real one takes a hint for large ranges only (seen on an H200).
+    const bool large = p->size >= 64u << 20;
+    if (p->hint && large && refuse && refused < atoi(refuse))
         refused++;
-    else if (p->hint && map_at(p->hint, p->size, PROT_NONE))
+    else if (p->hint && large && map_at(p->hint, p->size, PROT_NONE))
         *p->address = p->hint;
     if (!*p->address) *p->address = take(p->size, PROT_NONE);
     return *p->address ? block_add(RESERVED, *p->address, p->size, -1)
