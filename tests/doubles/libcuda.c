@@ -21,7 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #define DRIVER(name, ...) \
@@ -147,23 +149,46 @@ static void *name_thread(void *user)
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%d/comm",
              (int)syscall(SYS_gettid));
-    const int file = open(path, O_RDWR);
+    const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     *(bool *)user = file >= 0 && write(file, "cuda", 4) == 4;
     if (file >= 0) close(file);
     return NULL;
 }
 
-// The real one starts threads, names them and makes files in memory; it does
-// not start if it may not (seen on an H200, driver 580, in a sandbox).
+// A socket to the daemon that shares a GPU, which is not there.
+static void look_for_daemon(void)
+{
+    static const struct sockaddr_un daemon = { .sun_family = AF_UNIX,
+                                               .sun_path = "/tmp/no-mps" };
+    const int socket_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (socket_ < 0) return;
+    connect(socket_, (const void *)&daemon, sizeof daemon);
+    close(socket_);
+}
+
+static bool may_listen(void)
+{
+    struct sockaddr_un here = { .sun_family = AF_UNIX };
+    const int socket_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    snprintf(here.sun_path + 1, sizeof here.sun_path - 1, "cuda-uvmfd-%ld",
+             syscall(SYS_gettid));
+    const bool done = socket_ >= 0 &&
+                      bind(socket_, (const void *)&here, sizeof here) == 0 &&
+                      listen(socket_, 128) == 0;
+    if (socket_ >= 0) close(socket_);
+    return done;
+}
+
+// The real one starts threads, names them and listens to a local socket; it does
+// not start if it may not (strace of driver 580.159 on an H200).
 static bool may_start(void)
 {
     pthread_t thread;
     bool named = false;
-    const int memory = memfd_create("cuda", MFD_CLOEXEC);
-    if (memory >= 0) close(memory);
+    look_for_daemon();
     if (pthread_create(&thread, NULL, name_thread, &named) != 0) return false;
     pthread_join(thread, NULL);
-    return named && memory >= 0;
+    return named && may_listen();
 }
 
 DRIVER(cuInit, unsigned flags)

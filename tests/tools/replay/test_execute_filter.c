@@ -45,6 +45,7 @@ static uint32_t interpret(const struct seccomp_data *data)
             memcpy(&value, (const char *)data + i->k, sizeof value);
             continue;
         case BPF_RET | BPF_K: return i->k;
+        case BPF_ALU | BPF_AND | BPF_K: value &= i->k; continue;
         case BPF_JMP | BPF_JEQ | BPF_K: holds = value == i->k; break;
         case BPF_JMP | BPF_JGE | BPF_K: holds = value >= i->k; break;
         case BPF_JMP | BPF_JSET | BPF_K: holds = (value & i->k) != 0; break;
@@ -74,18 +75,15 @@ static int call(long number, uint64_t first, uint64_t second)
     return call_on((uint32_t)MACHINE, number, first, second);
 }
 
-static void make(bool programs)
+static void make(uint32_t more)
 {
-    count = execute_filter_make(code, SELF, programs);
+    count = execute_filter_make(code, SELF, more);
     assert_true(count > 0 && count < EXECUTE_FILTER_MOST);
 }
 
 static void what_reaches_others_is_refused(void **state)
 {
     static const long refused[] = {
-        SYS_socket,
-        SYS_connect,
-        SYS_bind,
         SYS_accept4,
         SYS_ptrace,
         SYS_process_vm_readv,
@@ -132,8 +130,8 @@ static void what_reaches_others_is_refused(void **state)
         463,
     };
     (void)state;
-    for (int programs = 0; programs < 2; programs++) {
-        make(programs);
+    for (uint32_t more = 0; more < 4; more++) {
+        make(more);
         for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
             if (call(refused[i], 0, 0) != EPERM)
                 fail_msg("call %ld is not refused", refused[i]);
@@ -151,8 +149,8 @@ static void what_kernels_and_drivers_do_is_allowed(void **state)
         SYS_ppoll,    SYS_memfd_create, SYS_getrandom, SYS_rt_sigaction,
     };
     (void)state;
-    for (int programs = 0; programs < 2; programs++) {
-        make(programs);
+    for (uint32_t more = 0; more < 4; more++) {
+        make(more);
         for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
             if (call(allowed[i], 0, 0) != ALLOWED)
                 fail_msg("call %ld is refused", allowed[i]);
@@ -162,7 +160,7 @@ static void what_kernels_and_drivers_do_is_allowed(void **state)
 static void numbers_of_another_processor_are_no_calls(void **state)
 {
     (void)state;
-    make(true);
+    make(EXECUTE_PROGRAMS);
     assert_int_equal(ENOSYS, call_on((uint32_t)OTHER, SYS_read, 0, 0));
     assert_int_equal(ENOSYS, call_on(AUDIT_ARCH_I386, 3, 0, 0));
     assert_int_equal(ENOSYS, call(0x40000000, 0, 0)); // x32
@@ -172,10 +170,10 @@ static void numbers_of_another_processor_are_no_calls(void **state)
 static void only_opencl_starts_programs(void **state)
 {
     (void)state;
-    make(true);
+    make(EXECUTE_PROGRAMS);
     assert_int_equal(ALLOWED, call(SYS_execve, 0, 0));
     assert_int_equal(ALLOWED, call(SYS_clone, 0, 0));
-    make(false);
+    make(0);
     assert_int_equal(EPERM, call(SYS_execve, 0, 0));
     assert_int_equal(EPERM, call(SYS_execveat, 0, 0));
     assert_int_equal(EPERM, call(SYS_clone, 0, 0));
@@ -188,8 +186,8 @@ static void only_opencl_starts_programs(void **state)
 static void threads_are_made_and_spaces_are_not(void **state)
 {
     (void)state;
-    for (int programs = 0; programs < 2; programs++) {
-        make(programs);
+    for (uint32_t more = 0; more < 4; more++) {
+        make(more);
         assert_int_equal(ALLOWED, call(SYS_clone, CLONE_THREAD | CLONE_VM, 0));
         assert_int_equal(EPERM, call(SYS_clone, CLONE_THREAD | CLONE_NEWNS, 0));
         assert_int_equal(EPERM, call(SYS_clone, CLONE_NEWUSER, 0));
@@ -200,7 +198,7 @@ static void threads_are_made_and_spaces_are_not(void **state)
 static void signals_and_limits_are_this_process_s_own(void **state)
 {
     (void)state;
-    make(false);
+    make(0);
     assert_int_equal(ALLOWED, call(SYS_kill, SELF, 9));
     assert_int_equal(EPERM, call(SYS_kill, SELF + 1, 9));
     assert_int_equal(EPERM, call(SYS_kill, 0, 9)); // its group
@@ -215,7 +213,7 @@ static void signals_and_limits_are_this_process_s_own(void **state)
 static void nobody_types_into_the_terminal_or_is_sent_signals(void **state)
 {
     (void)state;
-    make(false);
+    make(0);
     assert_int_equal(EPERM, call(SYS_ioctl, 0, TIOCSTI));
     assert_int_equal(EPERM, call(SYS_ioctl, 0, 0x541C));
     assert_int_equal(EPERM, call(SYS_ioctl, 0, FIOSETOWN));
@@ -225,10 +223,33 @@ static void nobody_types_into_the_terminal_or_is_sent_signals(void **state)
     assert_int_equal(ALLOWED, call(SYS_fcntl, 3, F_SETFD));
 }
 
+static void sockets_are_of_cuda_and_reach_nobody(void **state)
+{
+    static const uint64_t types[] = { SOCK_STREAM, SOCK_DGRAM, SOCK_RAW };
+    (void)state;
+    make(EXECUTE_PROGRAMS);
+    assert_int_equal(EPERM, call(SYS_socket, AF_UNIX, SOCK_SEQPACKET));
+    assert_int_equal(EPERM, call(SYS_connect, 3, 0));
+    assert_int_equal(EPERM, call(SYS_bind, 3, 0));
+    assert_int_equal(EPERM, call(SYS_listen, 3, 1));
+    make(EXECUTE_SOCKETS);
+    assert_int_equal(ALLOWED,
+                     call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC));
+    assert_int_equal(ALLOWED, call(SYS_bind, 3, 0));
+    assert_int_equal(ALLOWED, call(SYS_listen, 3, 1));
+    assert_int_equal(ENOENT, call(SYS_connect, 3, 0));
+    assert_int_equal(EPERM, call(SYS_accept, 3, 0));
+    assert_int_equal(EPERM, call(SYS_socket, AF_INET, SOCK_SEQPACKET));
+    assert_int_equal(EPERM, call(SYS_socket, AF_NETLINK, SOCK_SEQPACKET));
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        assert_int_equal(EPERM, call(SYS_socket, AF_UNIX, types[i]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_reaches_others_is_refused),
+        cmocka_unit_test(sockets_are_of_cuda_and_reach_nobody),
         cmocka_unit_test(what_kernels_and_drivers_do_is_allowed),
         cmocka_unit_test(numbers_of_another_processor_are_no_calls),
         cmocka_unit_test(only_opencl_starts_programs),

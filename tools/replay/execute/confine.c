@@ -244,11 +244,14 @@ static bool restrict_files(const execute_job *job, int version, bool shared)
 
 /* ---- System calls: seccomp ----------------------------------------------- */
 
-static bool filter_calls(bool programs)
+static bool filter_calls(const execute_job *job)
 {
+    const bool cuda = !strcmp(job->executor->name, "cuda");
+    const uint32_t more = (is_opencl(job) ? EXECUTE_PROGRAMS : 0) |
+                          (cuda || is_opencl(job) ? EXECUTE_SOCKETS : 0);
     struct sock_filter code[EXECUTE_FILTER_MOST];
     const struct sock_fprog program = { .len = execute_filter_make(
-                                            code, (uint32_t)getpid(), programs),
+                                            code, (uint32_t)getpid(), more),
                                         .filter = code };
     return program.len &&
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
@@ -320,7 +323,7 @@ void execute_confine(const execute_job *job, execute_confined *held)
     held->landlock = landlock_version();
     held->files = held->landlock && held->privileges &&
                   restrict_files(job, held->landlock, held->shared_memory);
-    held->calls = held->privileges && filter_calls(is_opencl(job));
+    held->calls = held->privileges && filter_calls(job);
 }
 
 void execute_confined_text(const execute_confined *held)

@@ -10,11 +10,15 @@
 
 enum { EXECUTE_FILTER_MOST = 512 };
 
+typedef enum execute_calls { // what a driver needs beyond the rest
+    EXECUTE_PROGRAMS = 1,    // to start other programs
+    EXECUTE_SOCKETS = 2      // local sockets that reach no other process
+} execute_calls;
+
 // Writes the seccomp program and returns its number of instructions, at most
 // EXECUTE_FILTER_MOST; 0: the system calls of this architecture are not known.
-// self: id of the process, which may signal only itself. programs: it may start
-// other programs.
+// self: id of the process, which may signal only itself. more: EXECUTE_...
 uint16_t execute_filter_make(struct sock_filter *code, uint32_t self,
-                             bool programs);
+                             uint32_t more);
 
 #endif // TS_TOOLS_REPLAY_EXECUTE_FILTER_H
