@@ -498,6 +498,13 @@ part_torch() {
         bare=
         loop=tests/gpu/torch_rate.py
         cost 'PyTorch, bare' "$python" $loop bare
+        for what in kernels runtime launches driver; do
+            cost "PyTorch, raw CUPTI, $what" env RAW_CUPTI=$what \
+                CUDA_INJECTION64_PATH="$programs/raw_cupti.so" \
+                "$python" $loop bare
+        done
+        cost 'PyTorch, raw CUPTI' env \
+            CUDA_INJECTION64_PATH="$programs/raw_cupti.so" "$python" $loop bare
         cost 'PyTorch, ts-record' "$out/ts-record" -q -o "$dir/torch.sbt" -- \
             "$python" $loop bare
         cost 'PyTorch, ts-record --stacks=16' "$out/ts-record" -q --stacks=16 \
