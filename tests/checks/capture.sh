@@ -178,7 +178,8 @@ check "capture: ts-record, a handler of the user that is not there" sh -c '
 check "capture: ts-record under ts-record takes no handler away" sh -c '
     build/ts-record -q -o $0/outer.sbt build/ts-record -o $0/inner.sbt \
         $0/client plain >$0/inner.out 2>$0/inner.err &&
-        test -e $0/inner.sbt && ! grep -q "injected library" $0/inner.err' $folder
+        test -e $0/inner.sbt &&
+        ! grep -q "injected library" $0/inner.err' $folder
 check "capture: ts-record says of a crash only what is true" sh -c '
     build/ts-record -o $0/dead.sbt $0/client crash >$0/dead.out 2>$0/dead.err
     test $? = 134 && grep -q "(Aborted); its events up to then" \

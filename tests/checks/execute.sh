@@ -252,7 +252,8 @@ replays "of a type of one byte as JSON" 1 '"expected_value": 12,' \
     $folder/wrong.sbt --compare atol=3:u8 --json
 for how in atol rtol=1,ulp=1 rtol=1:f33 ulp=-1 rtol=nan atol=1,atol=1 \
     atol=1, rtol=1:; do
-    replays "a comparison that is none, $how" 2 'compare .*: must be exact, ulp=N' \
+    replays "a comparison that is none, $how" 2 \
+        'compare .*: must be exact, ulp=N' \
         $folder/wrong.sbt --compare $how
 done
 replays "small errors add up" 1 'diverged: 4 of 9' $folder/drift.sbt \
@@ -267,7 +268,8 @@ replays "an operation narrowed down" 1 'found: operation 4' \
 replays "the operation alone" 1 'diverged: 1 of 1' $folder/small.sbt
 check "execute: what was narrowed down verifies" \
     build/ts-info --verify $folder/small.sbt
-replays "nothing to narrow down" 0 'no operation diverges' $folder/pipeline.sbt \
+replays "nothing to narrow down" 0 'no operation diverges' \
+    $folder/pipeline.sbt \
     --bisect -o $folder/nothing.sbt
 for kernel in scale bias; do
     check "execute: $kernel as a program" sh -c '

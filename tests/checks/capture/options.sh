@@ -214,7 +214,8 @@ key) # begins it, and again ends it; a terminal is what script has
                 --capture-on key -o $trace sh -c 'cat; exec $client steps 450'
                 stty" /dev/null >"$folder/key.screen"
         tr '\033\r' '^\n' <"$folder/key.screen" >"$said"
-        said ' c starts capturing, 0 captured | recording after [0-9]\.[0-9] s $'
+        said ' c starts capturing, 0 captured | recording after '\
+'[0-9]\.[0-9] s $'
         test "$(awk '/c starts/ && length > 73' "$said" | wc -l)" = 0
         said 'sbt: .* events' # the program did not wait for the terminal
         test "$(grep -c -e '-icanon' -e '-echo$' "$said")" = 0
