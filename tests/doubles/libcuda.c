@@ -179,8 +179,8 @@ static bool may_listen(void)
     return done;
 }
 
-// The real one starts threads, names them and listens to a local socket; it does
-// not start if it may not (strace of driver 580.159 on an H200).
+// The real one starts threads, names them and listens to a local socket; it
+// does not start if it may not (strace of driver 580.159 on an H200).
 static bool may_start(void)
 {
     pthread_t thread;

@@ -126,10 +126,10 @@ static const uint16_t denied[] = {
     466, // removexattrat
     469, // file_setattr
 };
-// System calls of sockets. CUDA's driver makes two local ones when it starts. One
-// is to connect to the daemon that shares a GPU among processes (MPS); without a
-// daemon it goes on. To the other one, other processes could connect; without it,
-// the driver does not start. Source: strace of driver 580.159 on an H200.
+// System calls of sockets. CUDA's driver makes two local ones when it starts:
+// one to connect to the daemon that shares a GPU among processes (MPS), which
+// need not be there; and one that others could connect to, without which the
+// driver does not start. Source: strace of driver 580.159 on an H200.
 static const uint16_t of_sockets[] = {
     SYS_socket,
     SYS_connect,
