@@ -89,7 +89,7 @@ static void a_long_run_in_windows_adds_up_to_the_whole(void **state)
     summary_figures whole;
     assert_true(summary_open(&x.f, &x.job));
     assert_true(x.f.windows > 1);
-    x.job.private->wants_graph = true;
+    x.job.private->uses_graph = true;
     assert_true(summary_open(&whole, &x.job));
     assert_int_equal(0, whole.windows);
     const ts_timeline_figures *const a = x.f.total, *const b = whole.total;

@@ -332,7 +332,7 @@ static bool take_file(cut_figures *cut, analyze_job *job, uint32_t file)
     bool ok = result != TS_ERR_MEMORY && gather(&s);
     if (ok) {
         cut_rows *const rows = &s.of[0];
-        match(rows);
+        match_calls(rows);
         ok = mark_captured(rows, analyze_reader(job, file));
         if (rows->host_ns != INT64_MIN) count_rows(cut, rows);
         widen(cut, rows, analyze_reader(job, file), analyze_offset(job, file));
