@@ -55,18 +55,20 @@ HAVE_SQLITE := $(call probe,sqlite3.h)
 HAVE_EDIT := $(call probe,editline/readline.h)
 HAVE_DW := $(call probe,elfutils/libdwelf.h)
 HAVE_IBERTY := $(call probe,libiberty/demangle.h)
+HAVE_MICROHTTPD := $(call probe,microhttpd.h)
 HAVE = $(if $(HAVE_ZSTD),-DTRACESMITH_ZSTD) \
     $(if $(HAVE_ZLIB),-DTRACESMITH_ZLIB) \
     $(if $(HAVE_DEFLATE),-DTRACESMITH_DEFLATE) \
     $(if $(HAVE_YAJL),-DTRACESMITH_YAJL) \
     $(if $(HAVE_SQLITE),-DTRACESMITH_SQLITE) \
     $(if $(HAVE_EDIT),-DTRACESMITH_EDIT) $(if $(HAVE_DW),-DTRACESMITH_DW) \
-    $(if $(HAVE_IBERTY),-DTRACESMITH_IBERTY)
+    $(if $(HAVE_IBERTY),-DTRACESMITH_IBERTY) \
+    $(if $(HAVE_MICROHTTPD),-DTRACESMITH_MICROHTTPD)
 HAVE_LIBS = $(if $(HAVE_ZSTD),-lzstd) $(if $(HAVE_ZLIB),-lz) \
     $(if $(HAVE_DEFLATE),-ldeflate) \
     $(if $(HAVE_YAJL),-lyajl) $(if $(HAVE_SQLITE),-lsqlite3) \
     $(if $(HAVE_EDIT),-ledit) $(if $(HAVE_DW),-ldw -lelf) \
-    $(if $(HAVE_IBERTY),-liberty)
+    $(if $(HAVE_IBERTY),-liberty) $(if $(HAVE_MICROHTTPD),-lmicrohttpd)
 endif
 
 TOOLS = $(patsubst tools/%.c,$(OUT)/%,$(wildcard tools/ts-*.c \
@@ -309,7 +311,7 @@ PACKAGING = $(patsubst %,$(OUT)/%,$(wildcard packaging/*))
 TO = "$(DESTDIR)$(PREFIX)"
 # Of what the library itself needs, for those who link it statically.
 LIB_NEEDS = $(if $(HAVE_ZSTD),-lzstd) -pthread -ldl
-TOOLS_NEEDS = $(filter-out -lzstd -ledit,$(HAVE_LIBS)) -lm
+TOOLS_NEEDS = $(filter-out -lzstd -ledit -lmicrohttpd,$(HAVE_LIBS)) -lm
 
 $(PACKAGING): $(OUT)/packaging/%: packaging/% always
 	@mkdir -p $(@D)

@@ -19,7 +19,8 @@ header sqlite3.h libsqlite3-dev
 header editline/readline.h libedit-dev
 header elfutils/libdwelf.h libdw-dev
 header libunwind.h libunwind-dev
-header libiberty/demangle.h libiberty-dev'
+header libiberty/demangle.h libiberty-dev
+header microhttpd.h libmicrohttpd-dev'
 check='command gcc gcc
 command g++ g++
 command git git

@@ -2,17 +2,25 @@
     ts-studio.c - a trace in a browser: one page, or a server for this machine
 */
 #include "tools/cli/context.h"
-#include "tools/studio/page/page.h"
+#include "tools/studio/serve/serve.h"
 #include "tools/tracesmith_tools.h"
 
 static const char *output_text;
-static bool no_report;
+static bool no_report, no_browser, has_port;
+static uint64_t port;
 
 static const cli_option options[] = {
     { .name = "-o, --output PAGE",
       .help = "the HTML file to write; it contains the trace, works\n"
-              "without a network, and sends nothing",
+              "without a network, and sends nothing (none: start a server)",
       .text = &output_text },
+    { .name = "--port N",
+      .help = "port of the server on 127.0.0.1 (any free port)",
+      .flag = &has_port,
+      .number = &port },
+    { .name = "--no-browser",
+      .help = "print the address only, do not open a browser",
+      .flag = &no_browser },
     { .name = "--no-report",
       .help = "omit the report of ts-analyze",
       .flag = &no_report },
@@ -22,8 +30,11 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "ts-studio",
     .usage = "[options] FILE",
-    .about = "Shows a trace in a browser: timeline, search, statistics, causes "
-             "of idle time,\ncritical path, and the effect of changes.",
+    .about =
+        "Shows a trace in a browser: timeline, search, statistics, causes "
+        "of idle time,\ncritical path, and the effect of changes. Starts a "
+        "server on this machine,\nwhich also follows a trace that is "
+        "still being recorded, or writes one page.",
     .options = options,
 };
 
@@ -146,31 +157,59 @@ static bool write_page(const cli_trace *trace, const char *path)
     }
     if (ok && !fits)
         cli_hint(&tool,
-                 "The trace is larger than %" PRIu64 " MiB: the page does not "
-                 "contain it, and asks for the file.",
+                 "The trace is larger than %" PRIu64
+                 " MiB: the page does not hold it, and asks for the file.",
                  STUDIO_EMBEDDED_BYTES >> 20);
     free(report);
     free(bytes);
     return ok;
 }
 
+/* ---- A server ------------------------------------------------------------ */
+
+static bool serve(const cli_trace *trace, const char *path)
+{
+    scene *s;
+    if (scene_open(&s, trace->reader) != TS_OK) return cli_out_of_memory(&tool);
+    char *const report = report_of(path, trace->info);
+    const studio_about about = { base_of(path), report };
+    const studio_server_desc desc = { .tool = &tool,
+                                      .scene = s,
+                                      .about = &about,
+                                      .port = (uint16_t)port,
+                                      .no_browser = no_browser };
+    const bool ok = studio_serve(&desc);
+    free(report);
+    scene_close(s);
+    return ok;
+}
+
+static bool check_usage(int argc)
+{
+    if (argc != 2)
+        cli_error(&tool, NULL, argc < 2 ? "which trace?" : "one trace only");
+    else if (output_text && (has_port || no_browser))
+        cli_error(&tool, NULL, "%s is about a server: -o writes a page",
+                  has_port ? "--port" : "--no-browser");
+    else if (port > UINT16_MAX)
+        cli_error(&tool, NULL, "--port: is at most 65535");
+    else
+        return true;
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     cli_parse(&tool, &argc, argv);
-    if (argc != 2 || !output_text) {
-        cli_error(&tool, NULL, "%s",
-                  argc < 2   ? "a trace to read is required"
-                  : argc > 2 ? "exactly one trace can be shown at a time"
-                             : "an output is required: -o PAGE");
-        return cli_usage(&tool);
-    }
+    if (!check_usage(argc)) return cli_usage(&tool);
     const cli_output output = { "--output", output_text, CLI_HTML };
     const char *const path = argv[1];
     if (!cli_outputs_check(&tool, &output, 1, &path, 1)) return CLI_USAGE;
     cli_trace trace;
     if (!cli_trace_open(&trace, &tool, path, NULL, CLI_WARN_ALL))
         return CLI_FAILED;
-    const bool ok = write_page(&trace, path);
+    const bool ok =
+        output_text ? write_page(&trace, path) : serve(&trace, path);
     cli_trace_close(&trace);
     return cli_finish(&tool, ok ? CLI_OK : CLI_FAILED);
 }

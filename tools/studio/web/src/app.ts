@@ -1,5 +1,5 @@
 // What is shown: the window, the selection, and the requests that follow.
-import { duration } from './format';
+import { duration, moment } from './format';
 import { Painter, axisHeight } from './paint';
 import type { Picture } from './paint';
 import { Minimap } from './minimap';
@@ -7,7 +7,7 @@ import { theme } from './palette';
 import { Tracks } from './tracks';
 import type { Line } from './tracks';
 import { RowType, noRef, gapRef, partRef } from './wire';
-import type { Box, Found, Info, Label, Outcome, View } from './wire';
+import type { Box, Found, Info, Label, View } from './wire';
 import type { Scene } from './engine';
 
 // What ts-analyze said of the trace when the page was made.
@@ -43,7 +43,6 @@ export class App {
   matches: Set<number> | undefined;
   cursor: number | undefined;
   path = false;
-  outcome: Outcome | undefined;
   readonly tracks = new Tracks();
   readonly painter: Painter;
   readonly minimap: Minimap;
@@ -138,6 +137,11 @@ export class App {
       ((x - this.gutter) / (this.painter.width - this.gutter)) *
         (this.to - this.from)
     );
+  }
+
+  // A moment as text, with the digits that the window needs.
+  at(ns: number): string {
+    return moment(ns, (this.to - this.from) / 1e3);
   }
 
   // A box in the middle, with its surroundings.

@@ -125,14 +125,15 @@ export class Input {
     this.drag = undefined;
     if (!d) return;
     if (d.moved && d.kind !== 'pan') return this.app.onArea();
-    if (!d.moved) await this.click(e.offsetX, e.offsetY);
+    if (!d.moved) await this.click(e.offsetX, e.offsetY, e.shiftKey);
   }
 
-  private async click(x: number, y: number): Promise<void> {
+  private async click(x: number, y: number, pin: boolean): Promise<void> {
     const { app } = this;
     if (y > axisHeight && x < app.gutter) {
       const line = app.tracks.at(y - axisHeight + app.scroll);
-      if (line) app.tracks.fold(line.group);
+      if (line && pin) app.tracks.pin(line.group);
+      else if (line) app.tracks.fold(line.group);
       return app.changed();
     }
     const hit = app.boxAt(x, y);

@@ -298,39 +298,50 @@ export class Painter {
     c.fillRect(0, axisHeight - 1, this.width, 1);
   }
 
+  // The name of a group stays in sight as long as any of its rows does.
   private drawNames(p: Picture, lines: Line[]): void {
     const c = this.context;
     c.fillStyle = p.theme.panel;
     c.fillRect(0, axisHeight, p.gutter, this.height);
-    for (const line of lines) {
-      if (!line.first) continue;
-      const y = axisHeight + line.top - p.scroll,
-        middle = y + Math.min(line.height, 20) / 2;
-      const pinned = p.tracks.pinned.has(line.group);
-      c.fillStyle = p.theme.faint;
-      c.fillText(line.folded ? '▸' : '▾', 8, middle);
-      c.fillStyle = p.theme.text;
-      const most = Math.floor((p.gutter - 30) / 5.8);
-      const title = this.shown((pinned ? '★ ' : '') + line.title);
-      c.fillText(
-        title.length > most ? `${title.slice(0, most - 1)}…` : title,
-        22,
-        middle,
-        p.gutter - 28,
-      );
-      if (line.row!.type === RowType.counter && line.height > 30) {
-        c.fillStyle = p.theme.faint;
-        c.fillText(
-          `${real(line.row!.low)} to ${real(line.row!.high)} ` +
-            this.shown(line.detail),
-          22,
-          middle + 16,
-          p.gutter - 28,
-        );
-      }
+    const heads = new Map<string, Line>();
+    for (const line of lines)
+      if (!heads.has(line.group)) heads.set(line.group, line);
+    for (const [group, line] of heads) {
+      const last = lines.findLast((l) => l.group === group)!;
+      const top = axisHeight + line.top - p.scroll;
+      const bottom = axisHeight + last.top + last.height - p.scroll;
+      const height = Math.min(line.height, 20);
+      const y = Math.max(top, Math.min(axisHeight + 2, bottom - height));
+      this.drawName(p, p.tracks.head(group) ?? line, y, height);
     }
     c.fillStyle = p.theme.line;
     c.fillRect(p.gutter - 1, 0, 1, this.height);
+  }
+
+  private drawName(p: Picture, line: Line, y: number, height: number): void {
+    const c = this.context;
+    const middle = y + height / 2;
+    const pinned = p.tracks.pinned.has(line.group);
+    c.fillStyle = p.theme.faint;
+    c.fillText(line.folded ? '▸' : '▾', 8, middle);
+    c.fillStyle = p.theme.text;
+    const most = Math.floor((p.gutter - 30) / 5.8);
+    const title = this.shown((pinned ? '★ ' : '') + line.title);
+    c.fillText(
+      title.length > most ? `${title.slice(0, most - 1)}…` : title,
+      22,
+      middle,
+      p.gutter - 28,
+    );
+    if (line.row!.type !== RowType.counter || line.height < 30) return;
+    c.fillStyle = p.theme.faint;
+    c.fillText(
+      `${real(line.row!.low)} to ${real(line.row!.high)} ` +
+        this.shown(line.detail),
+      22,
+      middle + 16,
+      p.gutter - 28,
+    );
   }
 
   private drawArea(p: Picture): void {

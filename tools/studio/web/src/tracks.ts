@@ -200,6 +200,11 @@ export class Tracks {
     return this.lines.filter((l) => l.top < bottom && l.top + l.height > top);
   }
 
+  // The first line of a group, which has its name.
+  head(group: string): Line | undefined {
+    return this.lines.find((l) => l.group === group);
+  }
+
   line(row: number): Line | undefined {
     return this.lines.find((l) => l.row?.id === row);
   }

@@ -1,0 +1,25 @@
+/*
+    serve.h - the page and a scene for one browser of this machine
+*/
+#ifndef TS_TOOLS_STUDIO_SERVE_SERVE_H
+#define TS_TOOLS_STUDIO_SERVE_SERVE_H
+
+#include "tools/studio/page/page.h"
+#include "tools/studio/scene/wire.h"
+
+typedef struct studio_server_desc {
+    const cli_tool *tool;
+    scene *scene;
+    const studio_about *about;
+    uint16_t port;   // 0: any that is free
+    bool no_browser; // print the address only
+} studio_server_desc;
+
+/*
+    Serves on 127.0.0.1 until SIGINT or SIGTERM. Prints the address, which ends
+    with a token: who does not know it is not answered. False, with the reason
+    on stderr, if it cannot serve, or without libmicrohttpd.
+*/
+bool studio_serve(const studio_server_desc *desc);
+
+#endif // TS_TOOLS_STUDIO_SERVE_SERVE_H
