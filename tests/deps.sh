@@ -54,7 +54,9 @@ $check"
 command clang-16 clang-16
 command wasm-ld-16 lld-16
 file /usr/lib/wasm32-wasi/libc.a wasi-libc
-file /usr/lib/llvm-16/lib/clang/16/lib/wasi libclang-rt-16-dev-wasm32'
+file /usr/lib/llvm-16/lib/clang/16/lib/wasi libclang-rt-16-dev-wasm32
+command chromium chromium
+file /usr/share/fonts/truetype/dejavu fonts-dejavu-core'
     ;;
 *) echo 'usage: tests/deps.sh build|check' >&2; exit 2 ;;
 esac

@@ -11,8 +11,8 @@ if test "${1:-}" = --shake; then
     exec tests/shake.sh "$@"
 fi
 all="build bare unit cli adding import replay execute analyze diff nsight
-definitions wasm tasks select sanity truth merge states stacks capture fault
-nvidia devices hip hip-execute opencl opencl-execute hash scripts examples
+definitions wasm studio tasks select sanity truth merge states stacks capture
+fault nvidia devices hip hip-execute opencl opencl-execute hash scripts examples
 install disabled cxx strict docs man includes format asan tsan valgrind arm64
 fuzz"
 . tests/lib.sh

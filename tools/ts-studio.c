@@ -158,7 +158,7 @@ static bool write_page(const cli_trace *trace, const char *path)
     if (ok && !fits)
         cli_hint(&tool,
                  "The trace is larger than %" PRIu64
-                 " MiB: the page does not hold it, and asks for the file.",
+                 " MiB: the page does not contain it, and asks for the file.",
                  STUDIO_EMBEDDED_BYTES >> 20);
     free(report);
     free(bytes);
@@ -187,12 +187,14 @@ static bool serve(const cli_trace *trace, const char *path)
 static bool check_usage(int argc)
 {
     if (argc != 2)
-        cli_error(&tool, NULL, argc < 2 ? "which trace?" : "one trace only");
+        cli_error(&tool, NULL, "%s",
+                  argc < 2 ? "a trace to read is required"
+                           : "exactly one trace can be shown at a time");
     else if (output_text && (has_port || no_browser))
-        cli_error(&tool, NULL, "%s is about a server: -o writes a page",
+        cli_error(&tool, NULL, "%s applies to a server, not to -o",
                   has_port ? "--port" : "--no-browser");
     else if (port > UINT16_MAX)
-        cli_error(&tool, NULL, "--port: is at most 65535");
+        cli_error(&tool, NULL, "--port: the largest port is 65535");
     else
         return true;
     return false;

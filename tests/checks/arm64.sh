@@ -50,7 +50,7 @@ check_build "arm64: build" OUT=build/arm64 CC=aarch64-linux-gnu-gcc \
     CXX=aarch64-linux-gnu-g++ AR=aarch64-linux-gnu-ar CFLAGS="$flags" \
     LDFLAGS="-L$PWD/$root/usr/lib/aarch64-linux-gnu" HAVE_ZSTD=yes \
     HAVE_ZLIB=yes HAVE_YAJL=yes HAVE_SQLITE=yes HAVE_XXHASH=yes \
-    HAVE_EDIT= HAVE_DW= HAVE_DEFLATE= HAVE_IBERTY= \
+    HAVE_EDIT= HAVE_DW= HAVE_DEFLATE= HAVE_IBERTY= HAVE_MICROHTTPD= \
     all $programs
 export QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
 export QEMU_SET_ENV=LD_LIBRARY_PATH=$PWD/$root/usr/lib/aarch64-linux-gnu

@@ -14,7 +14,7 @@ for room in cli common/rewrite common/symbolize cut import query; do
     rooms="$rooms $folder/tools/$room.a"
 done
 check_build "fuzz: library and modules" OUT=$folder CC=$CLANG \
-    HAVE_DW= HAVE_EDIT= HAVE_IBERTY= HAVE_DEFLATE= \
+    HAVE_DW= HAVE_EDIT= HAVE_IBERTY= HAVE_DEFLATE= HAVE_MICROHTTPD= \
     CFLAGS="-O0 $instrumented -fsanitize=fuzzer-no-link" \
     $folder/libtracesmith.a $rooms
 

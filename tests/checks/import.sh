@@ -12,7 +12,7 @@ check_build "import: build" all
 # Without the libraries the tools build and say what is missing.
 check_build "import: build without libraries" OUT=build/bare \
     CFLAGS="-O0 -Werror" HAVE_ZLIB= HAVE_YAJL= HAVE_SQLITE= \
-    HAVE_DEFLATE= HAVE_IBERTY= \
+    HAVE_DEFLATE= HAVE_IBERTY= HAVE_MICROHTTPD= \
     build/bare/ts-import build/bare/ts-query build/bare/ts-export
 check "import: what a build without libraries lacks is said" sh -c '
     cp tests/tools/import/kineto/zone.json $0/plain

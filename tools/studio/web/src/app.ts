@@ -221,6 +221,11 @@ export class App {
     };
   }
 
+  // Whether what is painted is the present window.
+  settled(): boolean {
+    return !this.asking && !this.painting;
+  }
+
   // One request at a time; the last window wins.
   private async request(): Promise<void> {
     const rows = this.visibleRows();

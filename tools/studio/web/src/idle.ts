@@ -21,6 +21,10 @@ export class IdlePanel {
 
   constructor(private readonly app: App) {}
 
+  forget(): void {
+    this.idle = undefined;
+  }
+
   // The graph is loaded when somebody first asks, and adds rows.
   async graph(): Promise<Idle | undefined> {
     if (this.idle) return this.idle;

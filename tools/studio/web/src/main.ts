@@ -45,6 +45,8 @@ function remember(app: App): void {
       `${app.selected.row}.` + `${Math.round(app.selected.box.start - first)}`,
     );
   else f.delete('s');
+  if (app.path) f.set('p', '1');
+  else f.delete('p');
   if (app.query) f.set('q', app.query);
   else f.delete('q');
   history.replaceState(null, '', `#${f.toString()}`);
@@ -61,12 +63,21 @@ async function recall(app: App, panels: Panels): Promise<void> {
     byId<HTMLInputElement>('query').value = query;
     await panels.search();
   }
+  if (f.get('p')) await panels.togglePath();
   const at = /^(\d+)\.(-?\d+)$/.exec(f.get('s') ?? '');
   const found =
     at &&
     app.tracks.row(Number(at[1])) &&
     (await app.scene.pick(Number(at[1]), Number(at[2]) + first, 0));
   if (found) app.select(found.row, found.box, found.label);
+}
+
+function remembering(app: App): void {
+  let timer = 0;
+  app.onWindow = () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => remember(app), 200);
+  };
 }
 
 /* ---- Starting ---- */
@@ -95,14 +106,10 @@ async function show(
   const panels = new Panels(app);
   new Input(app, panels, byId<HTMLCanvasElement>('tracks'));
   await app.minimap.load();
-  await recall(app, panels);
-  let timer = 0;
-  app.onWindow = () => {
-    clearTimeout(timer);
-    timer = window.setTimeout(() => remember(app), 200);
-  };
   if (info.operations && info.operations <= graphAtOnce) await panels.graph();
-  if (engine.live && info.live) follow(app);
+  await recall(app, panels);
+  remembering(app);
+  if (engine.live && info.live) follow(app, panels);
   // For those who measure: how long questions and paints took.
   Object.assign(window, { studio: app });
   document.documentElement.dataset.ready = 'true';
@@ -110,12 +117,13 @@ async function show(
 }
 
 // Shows what a recorder adds. A window that reaches the end stays at the end.
-function follow(app: App): void {
+function follow(app: App, panels: Panels): void {
   const look = async (): Promise<void> => {
     const last = app.info.last;
     if (await app.scene.refresh()) {
       const atEnd = app.to >= last;
       app.info = await app.scene.info();
+      panels.forget();
       if (atEnd) app.pan(app.info.last - last);
       await app.reload();
       await app.minimap.load();

@@ -194,6 +194,11 @@ export class Panels {
     return this.idle.graph();
   }
 
+  // After the trace has grown.
+  forget(): void {
+    this.idle.forget();
+  }
+
   /* ---- The tip ---- */
 
   hideTip(): void {
@@ -437,7 +442,8 @@ export class Panels {
 
   async togglePath(): Promise<void> {
     const { app } = this;
-    app.path = !app.path;
+    app.path = app.tracks.path = !app.path;
+    app.tracks.lay();
     document
       .getElementById('path')
       ?.setAttribute('aria-pressed', String(app.path));

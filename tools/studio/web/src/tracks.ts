@@ -41,6 +41,7 @@ export class Tracks {
   private rows: Rows = { version: -1, whole: true, rows: [], tracks: [] };
   private tracks = new Map<number, Track>();
   filter = '';
+  path = false; // the critical path is shown
 
   get version(): number {
     return this.rows.version;
@@ -125,6 +126,7 @@ export class Tracks {
   private groups(): Group[] {
     const groups = new Map<string, Group>();
     for (const row of this.rows.rows) {
+      if (row.type === RowType.path && !this.path) continue;
       if (
         !row.count &&
         (this.rows.whole ||

@@ -1,0 +1,78 @@
+# ts-studio: the page is what its sources make; the WebAssembly module and the
+# server answer alike; and in a real browser (Debian's chromium) the page opens,
+# explains, simulates, asks nobody, and does nothing that a trace says.
+# Pictures of it are left in build/studio/pictures.
+. tests/lib.sh
+folder=build/studio
+mkdir -p $folder
+check_build "studio: build" build/ts-studio build/ts-import build/ts-analyze
+
+check "studio: the committed page is what its sources make" sh -c '
+    tools/studio/build.sh $0/studio.html || exit
+    cmp $0/studio.html tools/studio/page/studio.html && exit
+    echo "run tools/studio/build.sh, and commit the page"
+    exit 1' $folder
+check "studio: the page is at most 400 KB, compressed" sh -c '
+    test "$(gzip -9c tools/studio/page/studio.html | wc -c)" -le 400000'
+
+# A trace of a real program, if there is one here, else one of our own.
+trace=$folder/real.sbt
+real=${TS_DATA:-../shared/data}/kineto/h100_owlv2.json.gz
+if test -e "$real"; then
+    check "studio: a trace of a real program" \
+        build/ts-import "$real" -o $trace
+else
+    cp tests/cli/replay-two.sbt $trace
+fi
+
+serves=$(printf '#include <microhttpd.h>' | ${CC:-cc} -E -xc - 2>/dev/null |
+    grep -c MHD_start_daemon)
+esbuild=$folder/web/node_modules/.bin/esbuild
+check "studio: the module and the server answer with the same bytes" sh -ec '
+    test "$1" != 0 || { echo "this build has no server"; exit 77; }
+    test -x $2 && test -e $0/studio.wasm ||
+        { echo "the page was not made anew"; exit 77; }
+    (cd $0/web
+    ./node_modules/.bin/esbuild src/module.ts --bundle --format=esm \
+        --platform=node --outfile=../module.mjs --log-level=warning
+    ./node_modules/.bin/esbuild src/wire.ts --format=esm \
+        --outfile=../wire.mjs --log-level=warning)
+    node $HERE/compare.mjs $0/module.mjs $0/wire.mjs $0/studio.wasm \
+        build/ts-studio tests/golden/*.sbt tests/cli/*.sbt $0/real.sbt' \
+    $folder "$serves" $esbuild
+
+# Packages of the check: a driver of the browser, and axe.
+lacks=
+command -v chromium >/dev/null || lacks=chromium
+mkdir -p $folder/check
+if test -z "$lacks" &&
+    ! cmp -s "$HERE/package-lock.json" $folder/check/node_modules/.lock; then
+    cp "$HERE"/package*.json $folder/check
+    (cd $folder/check &&
+        npm ci --no-audit --no-fund --ignore-scripts --silent &&
+        cp package-lock.json node_modules/.lock) >$folder/npm.log 2>&1 ||
+        lacks="the packages of $HERE, which npm cannot install"
+fi
+if test -n "$lacks"; then
+    check "studio: in a browser" sh -c 'echo "needs $0"; exit 77' "$lacks"
+    exit 0
+fi
+check "studio: in a browser" sh -ec '
+    node $HERE/hostile.mjs >$0/hostile.json
+    build/ts-import --format kineto $0/hostile.json -o $0/hostile.sbt >/dev/null
+    build/ts-studio -o $0/page.html $0/real.sbt
+    build/ts-studio -o $0/hostile.html $0/hostile.sbt
+    sentence=$(build/ts-analyze --only idle --json $0/real.sbt |
+        node -e "console.log(JSON.parse(require(\"fs\").readFileSync(0))
+            .answers.idle.answer)")
+    address=-
+    rm -f $0/address
+    if test "$1" != 0; then
+        build/ts-studio --no-browser $0/real.sbt >$0/address &
+        server=$!
+        trap "kill $server" EXIT
+        while ! test -s $0/address && kill -0 $server; do sleep 0.1; done
+        address=$(cat $0/address)
+    fi
+    node $HERE/browser.mjs $0/page.html $0/hostile.html "$address" \
+        "$sentence" $0/pictures' $folder "$serves"
