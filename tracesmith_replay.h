@@ -2378,6 +2378,15 @@ TS_API ts_result ts_execution_run_concurrent(ts_execution *execution,
     checksum was right, and what is checked is a copy that nobody changes.
 */
 
+// The body of a function that returns the name of a number of a list.
+#define TS__NAME_CASE(name, value, text) \
+    case value: \
+        return text;
+#define TS__NAME_IN(list, number) \
+    switch (number) { \
+        list(TS__NAME_CASE) default : return "unknown"; \
+    }
+
 /* ---- 11.1 Reader: memory, sorting, threads ------------------------------ */
 // src/replay/reader/memory.h
 
@@ -13519,24 +13528,12 @@ TS_API ts_result ts_replay_run(ts_replay *replay,
 
 TS_API const char *ts_edge_name(uint32_t kind)
 {
-    switch (kind) {
-#define TS__X(name, value, text) \
-    case value: return text;
-        TS_EDGES(TS__X)
-#undef TS__X
-    default: return "unknown";
-    }
+    TS__NAME_IN(TS_EDGES, kind);
 }
 
 TS_API const char *ts_skip_name(uint32_t skip)
 {
-    switch (skip) {
-#define TS__X(name, value, text) \
-    case value: return text;
-        TS_SKIPS(TS__X)
-#undef TS__X
-    default: return "unknown";
-    }
+    TS__NAME_IN(TS_SKIPS, skip);
 }
 
 TS_API const ts_replay_stats *ts_replay_result(const ts_replay *replay)
@@ -16711,13 +16708,7 @@ TS_API bool ts_replay_inserted(const ts_replay *replay, size_t index,
 
 TS_API const char *ts_cost_name(uint32_t cost)
 {
-    switch (cost) {
-#define TS__X(name, value, text) \
-    case value: return text;
-        TS_COSTS(TS__X)
-#undef TS__X
-    default: return "unknown";
-    }
+    TS__NAME_IN(TS_COSTS, cost);
 }
 
 /* ---- 11.62 Timeline: state ---------------------------------------------- */
@@ -18061,35 +18052,17 @@ TS_API void ts_timeline_close(ts_timeline *timeline)
 
 TS_API const char *ts_state_name(uint32_t state)
 {
-    switch (state) {
-#define TS__X(name, value, text) \
-    case value: return text;
-        TS_STATES(TS__X)
-#undef TS__X
-    default: return "unknown";
-    }
+    TS__NAME_IN(TS_STATES, state);
 }
 
 TS_API const char *ts_idle_name(uint32_t idle)
 {
-    switch (idle) {
-#define TS__X(name, value, text) \
-    case value: return text;
-        TS_IDLES(TS__X)
-#undef TS__X
-    default: return "unknown";
-    }
+    TS__NAME_IN(TS_IDLES, idle);
 }
 
 TS_API const char *ts_work_name(uint32_t work)
 {
-    switch (work) {
-#define TS__X(name, value, text) \
-    case value: return text;
-        TS_WORKS(TS__X)
-#undef TS__X
-    default: return "unknown";
-    }
+    TS__NAME_IN(TS_WORKS, work);
 }
 
 TS_API const ts_timeline_figures *ts_timeline_total(const ts_timeline *timeline)
@@ -21134,24 +21107,12 @@ TS_API bool ts_races_at(const ts_races *races, size_t index, ts_race *race)
 
 TS_API const char *ts_race_name(uint32_t kind)
 {
-    switch (kind) {
-#define TS__X(name, value, text) \
-    case value: return text;
-        TS_RACES(TS__X)
-#undef TS__X
-    default: return "unknown";
-    }
+    TS__NAME_IN(TS_RACES, kind);
 }
 
 TS_API const char *ts_race_fix_name(uint32_t fix)
 {
-    switch (fix) {
-#define TS__X(name, value, text) \
-    case value: return text;
-        TS_RACE_FIXES(TS__X)
-#undef TS__X
-    default: return "unknown";
-    }
+    TS__NAME_IN(TS_RACE_FIXES, fix);
 }
 
 TS_API ts_text ts_race_side_label(const ts_races *races,

@@ -54,3 +54,12 @@
     what is left before it is used, nothing is read from a chunk before its
     checksum was right, and what is checked is a copy that nobody changes.
 */
+
+// The body of a function that returns the name of a number of a list.
+#define TS__NAME_CASE(name, value, text) \
+    case value: \
+        return text;
+#define TS__NAME_IN(list, number) \
+    switch (number) { \
+        list(TS__NAME_CASE) default : return "unknown"; \
+    }

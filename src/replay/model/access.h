@@ -2,24 +2,12 @@
 
 TS_API const char *ts_edge_name(uint32_t kind)
 {
-    switch (kind) {
-#define TS__X(name, value, text) \
-    case value: return text;
-        TS_EDGES(TS__X)
-#undef TS__X
-    default: return "unknown";
-    }
+    TS__NAME_IN(TS_EDGES, kind);
 }
 
 TS_API const char *ts_skip_name(uint32_t skip)
 {
-    switch (skip) {
-#define TS__X(name, value, text) \
-    case value: return text;
-        TS_SKIPS(TS__X)
-#undef TS__X
-    default: return "unknown";
-    }
+    TS__NAME_IN(TS_SKIPS, skip);
 }
 
 TS_API const ts_replay_stats *ts_replay_result(const ts_replay *replay)

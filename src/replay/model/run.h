@@ -190,11 +190,5 @@ TS_API bool ts_replay_inserted(const ts_replay *replay, size_t index,
 
 TS_API const char *ts_cost_name(uint32_t cost)
 {
-    switch (cost) {
-#define TS__X(name, value, text) \
-    case value: return text;
-        TS_COSTS(TS__X)
-#undef TS__X
-    default: return "unknown";
-    }
+    TS__NAME_IN(TS_COSTS, cost);
 }

@@ -99,24 +99,12 @@ TS_API bool ts_races_at(const ts_races *races, size_t index, ts_race *race)
 
 TS_API const char *ts_race_name(uint32_t kind)
 {
-    switch (kind) {
-#define TS__X(name, value, text) \
-    case value: return text;
-        TS_RACES(TS__X)
-#undef TS__X
-    default: return "unknown";
-    }
+    TS__NAME_IN(TS_RACES, kind);
 }
 
 TS_API const char *ts_race_fix_name(uint32_t fix)
 {
-    switch (fix) {
-#define TS__X(name, value, text) \
-    case value: return text;
-        TS_RACE_FIXES(TS__X)
-#undef TS__X
-    default: return "unknown";
-    }
+    TS__NAME_IN(TS_RACE_FIXES, fix);
 }
 
 TS_API ts_text ts_race_side_label(const ts_races *races,

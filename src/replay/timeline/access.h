@@ -2,35 +2,17 @@
 
 TS_API const char *ts_state_name(uint32_t state)
 {
-    switch (state) {
-#define TS__X(name, value, text) \
-    case value: return text;
-        TS_STATES(TS__X)
-#undef TS__X
-    default: return "unknown";
-    }
+    TS__NAME_IN(TS_STATES, state);
 }
 
 TS_API const char *ts_idle_name(uint32_t idle)
 {
-    switch (idle) {
-#define TS__X(name, value, text) \
-    case value: return text;
-        TS_IDLES(TS__X)
-#undef TS__X
-    default: return "unknown";
-    }
+    TS__NAME_IN(TS_IDLES, idle);
 }
 
 TS_API const char *ts_work_name(uint32_t work)
 {
-    switch (work) {
-#define TS__X(name, value, text) \
-    case value: return text;
-        TS_WORKS(TS__X)
-#undef TS__X
-    default: return "unknown";
-    }
+    TS__NAME_IN(TS_WORKS, work);
 }
 
 TS_API const ts_timeline_figures *ts_timeline_total(const ts_timeline *timeline)
