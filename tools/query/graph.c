@@ -4,20 +4,9 @@
     They are computed when a query uses the first of them: all files are loaded
     into one replay, which runs with the recorded delays (exact replay).
 */
-#include "tools/query/tables.h"
+#include "tools/query/columns.h"
 
 #ifdef TRACESMITH_SQLITE
-
-#define INT  QUERY_INTEGER
-#define TEXT QUERY_TEXT
-#define COLUMN(name, type, about) \
-    { \
-        name, type, 0, 0, false, about \
-    }
-#define KEY(name, about) \
-    { \
-        name, INT, 0, 0, true, about \
-    }
 
 typedef struct gap_row {
     ts_gap gap;
@@ -41,8 +30,6 @@ typedef struct query_graph {
     const ts_step *steps;
     size_t step_count;
 } query_graph;
-
-static const query_cell none;
 
 void query_graph_close(query *q)
 {
@@ -141,7 +128,7 @@ static const query_graph *graph_of(query *q)
 
 static query_cell node_number(uint32_t node)
 {
-    return node == TS_NODE_NONE ? none : query_integer(node);
+    return node == TS_NODE_NONE ? query_null : query_integer(node);
 }
 
 static query_cell file_path(const query *q, uint32_t file)
@@ -178,7 +165,7 @@ static query_cell operation_cell(query *q, uint32_t file, uint64_t row,
 {
     (void)file;
     ts_operation o;
-    if (!ts_replay_operation(q->graph->replay, row, &o)) return none;
+    if (!ts_replay_operation(q->graph->replay, row, &o)) return query_null;
     const ts_reader *const reader = q->files[o.file].trace.reader;
     switch (column) {
     case 0: return query_integer((int64_t)row);
@@ -228,7 +215,7 @@ static query_cell node_cell(query *q, uint32_t file, uint64_t row,
     (void)file;
     static const char *const types[] = { "operation", "call", "end", "join" };
     ts_node n;
-    if (!ts_replay_node(q->graph->replay, row, &n)) return none;
+    if (!ts_replay_node(q->graph->replay, row, &n)) return query_null;
     switch (column) {
     case 0: return query_integer((int64_t)row);
     case 1: return query_integer(n.owner);
@@ -237,7 +224,7 @@ static query_cell node_cell(query *q, uint32_t file, uint64_t row,
     case 4: return query_integer(n.recorded_ns);
     case 5: return query_integer(n.duration_ns);
     case 6: return query_integer(n.gap_ns);
-    case 7: return n.track ? query_integer(n.track) : none;
+    case 7: return n.track ? query_integer(n.track) : query_null;
     default: return file_path(q, n.file);
     }
 }
@@ -380,20 +367,14 @@ static query_cell step_cell(query *q, uint32_t file, uint64_t row,
     }
 }
 
-#define TABLE(name_, prefix, about_) \
-    { \
-        .name = name_, .about = about_, .columns = prefix##_columns, \
-        .column_count = sizeof prefix##_columns / sizeof *(prefix##_columns), \
-        .joint = true, .count = prefix##_count, .cell = prefix##_cell \
-    }
-
 const query_table query_graph_tables[] = {
-    TABLE("operation", operation, "operations in the order of the replay"),
-    TABLE("node", node, "nodes of the graph: operations, calls, ..."),
-    TABLE("edge", edge, "dependencies between nodes"),
-    TABLE("gap", gap, "idle times of devices, each with its cause"),
-    TABLE("stream_state", state, "states of each stream over time"),
-    TABLE("step", step, "iterations: zones 'ProfilerStep#N', or frames"),
+    TABLE("operation", operation, true,
+          "operations in the order of the replay"),
+    TABLE("node", node, true, "nodes of the graph: operations, calls, ..."),
+    TABLE("edge", edge, true, "dependencies between nodes"),
+    TABLE("gap", gap, true, "idle times of devices, each with its cause"),
+    TABLE("stream_state", state, true, "states of each stream over time"),
+    TABLE("step", step, true, "iterations: zones 'ProfilerStep#N', or frames"),
     { 0 },
 };
 

@@ -1,23 +1,10 @@
 /*
     metadata_tables.c - tables of dictionaries, tracks, losses and the like
 */
-#include "tools/query/tables.h"
+#include "tools/query/columns.h"
 #include "tools/common/symbolize/symbolize.h"
 
 #ifdef TRACESMITH_SQLITE
-
-#define INT  QUERY_INTEGER
-#define TEXT QUERY_TEXT
-#define COLUMN(name, type, about) \
-    { \
-        name, type, 0, 0, false, about \
-    }
-#define KEY(name, about) \
-    { \
-        name, INT, 0, 0, true, about \
-    }
-
-static const query_cell none;
 
 static const ts_reader *reader_of(const query *q, uint32_t file)
 {
@@ -26,7 +13,7 @@ static const ts_reader *reader_of(const query *q, uint32_t file)
 
 static query_cell option(uint64_t number)
 {
-    return number ? query_integer((int64_t)number) : none;
+    return number ? query_integer((int64_t)number) : query_null;
 }
 
 static query_cell name_of(const ts_reader *reader, uint32_t name)
@@ -79,7 +66,7 @@ static query_cell site_cell(query *q, uint32_t file, uint64_t row,
     if (column < sizeof shows)
         return query_show_cell(q, file, shows[column], id);
     const ts_site_entry *const site = ts_reader_site(reader, id);
-    return site ? option(site->color) : none;
+    return site ? option(site->color) : query_null;
 }
 
 static const query_column launch_columns[] = {
@@ -190,10 +177,10 @@ static query_cell function_cell(const ts_reader *reader,
     symbolize_line line;
     const uint32_t last = symbolize_depth(reader, frame) - 1;
     if (!symbolize_place(reader, frame, column == 3 ? last : 0, &line))
-        return none;
+        return query_null;
     if (column == 2) return option(line.line);
     const ts_text text = column == 1 ? line.file : line.function;
-    return text.size ? query_text(text) : none;
+    return text.size ? query_text(text) : query_null;
 }
 
 static query_cell stack_frame_cell(query *q, uint32_t file, uint64_t row,
@@ -206,7 +193,7 @@ static query_cell stack_frame_cell(query *q, uint32_t file, uint64_t row,
     for (;;) {
         const uint32_t id = ts_reader_entry(reader, TS_CHUNK_STACKS, f->stack);
         const uint32_t count = ts_reader_stack(reader, id, &frames);
-        if (!id) return none;
+        if (!id) return query_null;
         if (row - f->stack_row >= count) {
             f->stack_row += count;
             f->stack++;
@@ -221,7 +208,7 @@ static query_cell stack_frame_cell(query *q, uint32_t file, uint64_t row,
         case 1: return query_integer((int64_t)depth);
         case 2: return option(frame->module);
         case 3: return query_integer((int64_t)frame->offset);
-        case 4: return module ? name_of(reader, module->path) : none;
+        case 4: return module ? name_of(reader, module->path) : query_null;
         default: return function_cell(reader, frame, column - 5);
         }
     }
@@ -261,7 +248,7 @@ static query_cell track_cell(query *q, uint32_t file, uint64_t row,
     case 5: return query_text(t->unit);
     case 9: return query_integer((int64_t)t->flags);
     default:
-        return numbers[column - 6] < 0 ? none
+        return numbers[column - 6] < 0 ? query_null
                                        : query_integer(numbers[column - 6]);
     }
 }
@@ -324,7 +311,7 @@ static query_cell metadata_cell(query *q, uint32_t file, uint64_t row,
                                 uint32_t column)
 {
     ts_metadata m;
-    if (!ts_reader_metadata_at(reader_of(q, file), row, &m)) return none;
+    if (!ts_reader_metadata_at(reader_of(q, file), row, &m)) return query_null;
     if (column == 0) return option(m.track);
     if (column == 1) return query_text(m.key);
     if (m.type == TS_VALUE_DOUBLE)
@@ -353,7 +340,7 @@ static query_cell loss_cell(query *q, uint32_t file, uint64_t row,
                             uint32_t column)
 {
     ts_loss_row l;
-    if (!ts_reader_loss(reader_of(q, file), row, &l)) return none;
+    if (!ts_reader_loss(reader_of(q, file), row, &l)) return query_null;
     switch (column) {
     case 0: return option(l.track);
     case 1: return query_string(ts_loss_name(l.cause));
@@ -379,7 +366,7 @@ static query_cell damage_cell(query *q, uint32_t file, uint64_t row,
                               uint32_t column)
 {
     ts_damage damage;
-    if (!ts_reader_damage(reader_of(q, file), row, &damage)) return none;
+    if (!ts_reader_damage(reader_of(q, file), row, &damage)) return query_null;
     return column == 0   ? query_integer((int64_t)damage.offset)
            : column == 1 ? query_integer((int64_t)damage.size)
                          : query_string(damage.text);
@@ -416,18 +403,18 @@ static query_cell chunk_cell(query *q, uint32_t file, uint64_t row,
                              uint32_t column)
 {
     ts_chunk_info info;
-    if (!ts_reader_chunk(reader_of(q, file), row, &info)) return none;
+    if (!ts_reader_chunk(reader_of(q, file), row, &info)) return query_null;
     const ts_chunk_header *const h = &info.header;
     const bool events = h->kind == TS_CHUNK_EVENTS;
     switch (column) {
     case 0: return query_integer((int64_t)row);
     case 1: return query_integer((int64_t)info.offset);
     case 2: return query_string(chunk_kind(h->kind));
-    case 3: return events ? query_string(ts_event_name(h->event)) : none;
-    case 4: return h->track == TS_TRACK_MIXED ? none : option(h->track);
+    case 3: return events ? query_string(ts_event_name(h->event)) : query_null;
+    case 4: return h->track == TS_TRACK_MIXED ? query_null : option(h->track);
     case 5: return query_integer(h->count);
-    case 6: return events ? query_integer(info.first_ns) : none;
-    case 7: return events ? query_integer(info.last_ns) : none;
+    case 6: return events ? query_integer(info.first_ns) : query_null;
+    case 7: return events ? query_integer(info.last_ns) : query_null;
     case 8: return query_integer(h->stored_size);
     default: return query_integer(h->raw_size);
     }
@@ -476,26 +463,20 @@ static query_cell strings_cell(query *q, uint32_t file, uint64_t row,
     return text;
 }
 
-#define TABLE(name_, prefix, about_) \
-    { \
-        .name = name_, .about = about_, .columns = prefix##_columns, \
-        .column_count = sizeof prefix##_columns / sizeof *(prefix##_columns), \
-        .count = prefix##_count, .cell = prefix##_cell \
-    }
-
 const query_table query_small_tables[] = {
-    TABLE("track", track, "threads, devices, streams, counters, ..."),
-    TABLE("site", site, "places in the source code"),
-    TABLE("name", name, "names"),
-    TABLE("launch", launch, "kernels with their configurations"),
-    TABLE("stack", stack, "call stacks"),
-    TABLE("stack_frame", stack_frame, "frames of call stacks"),
-    TABLE("module", module, "loaded programs and libraries"),
-    TABLE("info", info, "one row about each trace"),
-    TABLE("metadata", metadata, "metadata of the recording and of devices"),
-    TABLE("loss", loss, "losses and stalls"),
-    TABLE("damage", damage, "damaged places of the file found so far"),
-    TABLE("chunk", chunk, "chunks of the file"),
+    TABLE("track", track, false, "threads, devices, streams, counters, ..."),
+    TABLE("site", site, false, "places in the source code"),
+    TABLE("name", name, false, "names"),
+    TABLE("launch", launch, false, "kernels with their configurations"),
+    TABLE("stack", stack, false, "call stacks"),
+    TABLE("stack_frame", stack_frame, false, "frames of call stacks"),
+    TABLE("module", module, false, "loaded programs and libraries"),
+    TABLE("info", info, false, "one row about each trace"),
+    TABLE("metadata", metadata, false,
+          "metadata of the recording and of devices"),
+    TABLE("loss", loss, false, "losses and stalls"),
+    TABLE("damage", damage, false, "damaged places of the file found so far"),
+    TABLE("chunk", chunk, false, "chunks of the file"),
     { .name = "query_stats",
       .about = "cost of the previous statement",
       .columns = stats_columns,
@@ -503,7 +484,8 @@ const query_table query_small_tables[] = {
       .joint = true,
       .count = info_count,
       .cell = stats_cell },
-    TABLE("StringIds", strings, "names, by the numbers used in these views"),
+    TABLE("StringIds", strings, false,
+          "names, by the numbers used in these views"),
     { 0 },
 };
 

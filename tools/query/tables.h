@@ -109,6 +109,8 @@ typedef struct query_cell {
     ts_text text; // lives as long as the query
 } query_cell;
 
+static const query_cell query_null;
+
 static inline query_cell query_integer(int64_t number)
 {
     return (query_cell){ .type = CELL_INTEGER, .number = number };

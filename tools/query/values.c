@@ -7,8 +7,7 @@
 
 static query_cell one_of(const char *const *names, size_t count, uint64_t at)
 {
-    const query_cell none = { 0 };
-    return at < count && names[at] ? query_string(names[at]) : none;
+    return at < count && names[at] ? query_string(names[at]) : query_null;
 }
 #define ONE_OF(names, at) one_of(names, sizeof(names) / sizeof *(names), at)
 
@@ -48,9 +47,8 @@ static query_cell show_word(uint32_t show, uint64_t raw)
 static query_cell show_site(const ts_reader *reader, uint32_t show,
                             uint64_t raw)
 {
-    const query_cell none = { 0 };
     const ts_site_entry *const site = ts_reader_site(reader, (uint32_t)raw);
-    if (!site) return none;
+    if (!site) return query_null;
     switch (show) {
     case SHOW_SITE_NAME:
         return query_text(ts_reader_site_name(reader, (uint32_t)raw));
@@ -60,29 +58,27 @@ static query_cell show_site(const ts_reader *reader, uint32_t show,
         return query_text(ts_reader_name(reader, site->function));
     case SHOW_SITE_SOURCE:
         return query_text(ts_reader_name(reader, site->file));
-    default: return site->line ? query_integer(site->line) : none;
+    default: return site->line ? query_integer(site->line) : query_null;
     }
 }
 
 static query_cell track_number(int64_t number)
 {
-    const query_cell none = { 0 };
-    return number < 0 ? none : query_integer(number);
+    return number < 0 ? query_null : query_integer(number);
 }
 
 static query_cell show_track(const query_file *file, uint32_t show,
                              uint64_t raw)
 {
-    const query_cell none = { 0 };
     const query_track *const track = query_track_find(file, (uint32_t)raw);
-    if (!track) return none;
+    if (!track) return query_null;
     switch (show) {
     case SHOW_TRACK_NAME: return query_text(track->name);
     case SHOW_TRACK_UNIT: return query_text(track->unit);
     case SHOW_THREAD:
         return track->type == TS_TRACK_THREAD
                    ? query_integer((int64_t)track->number)
-                   : none;
+                   : query_null;
     case SHOW_PROCESS: return track_number(track->process);
     case SHOW_DEVICE: return track_number(track->device);
     case SHOW_CONTEXT: return track_number(track->context);
@@ -93,9 +89,8 @@ static query_cell show_track(const query_file *file, uint32_t show,
 static query_cell show_launch(const ts_reader *reader, uint32_t show,
                               uint64_t raw)
 {
-    const query_cell none = { 0 };
     const ts_launch_entry *const l = ts_reader_launch(reader, (uint32_t)raw);
-    if (!l) return none;
+    if (!l) return query_null;
     const uint32_t values[] = {
         l->grid[0],    l->grid[1],   l->grid[2],       l->block[0],
         l->block[1],   l->block[2],  l->cluster[0],    l->cluster[1],
@@ -118,23 +113,23 @@ static query_cell show_kind(uint32_t show, uint64_t raw)
 query_cell query_show_cell(const query *q, uint32_t file, uint32_t show,
                            uint64_t raw)
 {
-    const query_cell none = { 0 };
     const ts_reader *const reader = q->files[file].trace.reader;
     if (show >= SHOW_LAUNCH && show < SHOW_LAUNCH_END)
         return show_launch(reader, show, raw);
     switch ((query_show)show) {
     case SHOW_NUMBER: return query_integer((int64_t)raw);
-    case SHOW_OPTION: return raw ? query_integer((int64_t)raw) : none;
+    case SHOW_OPTION: return raw ? query_integer((int64_t)raw) : query_null;
     case SHOW_MOMENT:
-        return raw == RAW_NEVER ? none : query_integer((int64_t)raw);
-    case SHOW_RANK: return raw ? query_integer((int64_t)raw - 1) : none;
+        return raw == RAW_NEVER ? query_null : query_integer((int64_t)raw);
+    case SHOW_RANK: return raw ? query_integer((int64_t)raw - 1) : query_null;
     case SHOW_NAME: return query_text(ts_reader_name(reader, (uint32_t)raw));
     case SHOW_LABEL:
         return raw >= LABEL_KIND
                    ? show_kind(SHOW_KIND, raw - LABEL_KIND)
                    : query_text(ts_reader_name(reader, (uint32_t)raw));
     case SHOW_LABEL_NAME:
-        return raw && raw < LABEL_KIND ? query_integer((int64_t)raw) : none;
+        return raw && raw < LABEL_KIND ? query_integer((int64_t)raw)
+                                       : query_null;
     case SHOW_SITE_NAME:
     case SHOW_SITE_CATEGORY:
     case SHOW_SITE_FUNCTION:
