@@ -67,10 +67,7 @@ static const cli_option options[] = {
       .help = "contents of --folded and --svg: gpu: device time by\n"
               "launching code (default); zones: host time by zone",
       .text = &flame_text },
-    { .name = "--no-symbols",
-      .help = "use only the function names stored in the trace; do not\n"
-              "look into files of this machine",
-      .flag = &symbolize_off },
+    SYMBOLIZE_OPTION,
     { .name = "--json", .help = "print one JSON object", .flag = &option_json },
     { 0 },
 };
@@ -114,14 +111,6 @@ static bool check_files(const char *const *inputs, size_t count)
            cli_outputs_check(&tool, outputs, 4, inputs, count);
 }
 
-static const ts_output *to_stdout(void)
-{
-    static ts_output out;
-    out.stream = stdout;
-    out.columns = cli_has_width() ? cli_width() : 0;
-    return &out;
-}
-
 static ts_result write_flame(ts_analysis *a, ts_flame_format format,
                              const char *path)
 {
@@ -140,17 +129,11 @@ static ts_result write_all(ts_analysis *a)
     if (result == TS_OK && html_text)
         result = ts_analysis_write(a, TS_REPORT_HTML, &page, NULL);
     if (result == TS_OK && option_json)
-        result = ts_analysis_write(a, TS_REPORT_JSON, to_stdout(), NULL);
+        result = ts_analysis_write(a, TS_REPORT_JSON, cli_tool_output(), NULL);
     if (result == TS_OK && !option_json && !html_text && !folded_text &&
         !svg_text)
-        result = ts_analysis_write(a, TS_REPORT_TEXT, to_stdout(), NULL);
+        result = ts_analysis_write(a, TS_REPORT_TEXT, cli_tool_output(), NULL);
     return result;
-}
-
-// 0 is a number of rows here.
-static int64_t row_count(uint64_t given)
-{
-    return !given ? -1 : given > INT64_MAX ? INT64_MAX : (int64_t)given;
 }
 
 static int analyze(char **paths, size_t count)
@@ -160,8 +143,8 @@ static int analyze(char **paths, size_t count)
                                     .path_count = count,
                                     .selection = &selected,
                                     .only = only_text,
-                                    .top = row_count(top),
-                                    .rows = row_count(rows),
+                                    .top = cli_row_count(top),
+                                    .rows = cli_row_count(rows),
                                     .sort = sort_text,
                                     .collapse = option_collapse,
                                     .mangled = option_mangled,
@@ -185,7 +168,7 @@ int main(int argc, char **argv)
     cli_parse(&tool, &argc, argv);
     if (option_rules || option_list) {
         (option_rules ? ts_analysis_rules_write
-                      : ts_analysis_topics_write)(to_stdout(), NULL);
+                      : ts_analysis_topics_write)(cli_tool_output(), NULL);
         return cli_finish(&tool, CLI_OK);
     }
     if (argc < 2) {

@@ -51,10 +51,7 @@ static const cli_option options[] = {
     { .name = "--markdown OUT",
       .help = "write a summary for a pull request",
       .text = &markdown_text },
-    { .name = "--no-symbols",
-      .help = "use only the function names stored in the trace; do not\n"
-              "look into files of this machine",
-      .flag = &symbolize_off },
+    SYMBOLIZE_OPTION,
     { .name = "--json", .help = "print one JSON object", .flag = &option_json },
     { 0 },
 };
@@ -72,14 +69,6 @@ static const cli_tool tool = {
 
 enum { SAME = 0, REGRESSED = 1, BAD = 2 };
 
-static const ts_output *to_stdout(void)
-{
-    static ts_output out;
-    out.stream = stdout;
-    out.columns = cli_has_width() ? cli_width() : 0;
-    return &out;
-}
-
 static bool is_stdout(const char *path)
 {
     return path && !strcmp(path, "-");
@@ -94,22 +83,16 @@ static int write_all(ts_diff *d)
     if (result == TS_OK && markdown_text)
         result = ts_diff_write(d, TS_REPORT_MARKDOWN, &markdown, NULL);
     if (result == TS_OK && option_json)
-        result = ts_diff_write(d, TS_REPORT_JSON, to_stdout(), NULL);
+        result = ts_diff_write(d, TS_REPORT_JSON, cli_tool_output(), NULL);
     else if (result == TS_OK && !is_stdout(junit_text) &&
              !is_stdout(markdown_text))
-        result = ts_diff_write(d, TS_REPORT_TEXT, to_stdout(), NULL);
+        result = ts_diff_write(d, TS_REPORT_TEXT, cli_tool_output(), NULL);
     if (result != TS_OK) return BAD;
     switch (ts_diff_verdict_of(d)) {
     case TS_DIFF_PASSED: return SAME;
     case TS_DIFF_FAILED: return REGRESSED;
     default: return BAD;
     }
-}
-
-// 0 is a number of rows here.
-static int64_t row_count(uint64_t given)
-{
-    return !given ? -1 : given > INT64_MAX ? INT64_MAX : (int64_t)given;
 }
 
 static int compare(char **a, size_t a_count, char **b, size_t b_count)
@@ -126,8 +109,8 @@ static int compare(char **a, size_t a_count, char **b, size_t b_count)
                                 .gate_file_count = gate_files.count,
                                 .gate_untested = option_untested,
                                 .alpha = alpha_text,
-                                .top = row_count(top),
-                                .rows = row_count(rows),
+                                .top = cli_row_count(top),
+                                .rows = cli_row_count(rows),
                                 .collapse = option_collapse,
                                 .mangled = option_mangled,
                                 .no_symbols = symbolize_off,

@@ -50,10 +50,7 @@ static const cli_option options[] = {
     { .name = "--no-salvage",
       .help = "do not change an unfinished trace",
       .flag = &no_salvage },
-    { .name = "--no-symbols",
-      .help = "use only the function names stored in the trace; do not\n"
-              "look into files of this machine",
-      .flag = &symbolize_off },
+    SYMBOLIZE_OPTION,
     { .name = "--json",
       .help = "print a summary of the output as one JSON object",
       .flag = &option_json },

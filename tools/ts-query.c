@@ -16,10 +16,7 @@ static const cli_option options[] = {
       .help = "print a table, fitted to the terminal (default)",
       .flag = &option_table },
     { .name = "--csv", .help = "print CSV", .flag = &option_csv },
-    { .name = "--no-symbols",
-      .help = "use only the function names stored in the trace; do not\n"
-              "look into files of this machine",
-      .flag = &symbolize_off },
+    SYMBOLIZE_OPTION,
     { .name = "--json", .help = "print one JSON object", .flag = &option_json },
     SELECT_OPTIONS,
     { .name = "-f, --file SQLFILE",
@@ -164,20 +161,14 @@ static char *read_file(const char *path)
 
 /* ---- Main --------------------------------------------------------------- */
 
-static ts_output to_stdout(void)
-{
-    return (ts_output){ .stream = stdout,
-                        .columns = cli_has_width() ? cli_width() : 0 };
-}
-
 static ts_result run_text(ts_sql *sql, const char *text, const char *where)
 {
-    const ts_output out = to_stdout();
     const ts_sql_format format = option_csv    ? TS_SQL_CSV
                                  : option_json ? TS_SQL_JSON
                                                : TS_SQL_TABLE;
     if (save_text) return ts_sql_save(sql, save_text, text, NULL);
-    return ts_sql_write(sql, text, where, format, &out, NULL, NULL);
+    return ts_sql_write(sql, text, where, format, cli_tool_output(), NULL,
+                        NULL);
 }
 
 static int run_file(ts_sql *sql, const char *path)
@@ -192,12 +183,11 @@ static int run_file(ts_sql *sql, const char *path)
 
 static int run(ts_sql *sql, const char *text)
 {
-    const ts_output out = to_stdout();
     ts_result result;
     if (option_schema)
-        result = ts_sql_schema_write(sql, NULL, &out, NULL);
+        result = ts_sql_schema_write(sql, NULL, cli_tool_output(), NULL);
     else if (option_tables)
-        result = ts_sql_tables_write(sql, &out, NULL);
+        result = ts_sql_tables_write(sql, cli_tool_output(), NULL);
     else if (text || (save_text && !file_text))
         result = run_text(sql, text, NULL);
     else if (!file_text && isatty(STDIN_FILENO))

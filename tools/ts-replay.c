@@ -127,10 +127,7 @@ static const cli_option options[] = {
     { .name = "--ascii",
       .help = "draw with ASCII characters only",
       .flag = &option_ascii },
-    { .name = "--no-symbols",
-      .help = "name frames of call stacks as the trace does: look into\n"
-              "no file of this machine",
-      .flag = &symbolize_off },
+    SYMBOLIZE_OPTION,
     { .name = "--json", .help = "print one JSON object", .flag = &option_json },
     { 0 },
 };

@@ -21,10 +21,7 @@ static const cli_option options[] = {
     { .name = "--states",
       .help = "print why devices were idle and what streams waited for",
       .flag = &option_states },
-    { .name = "--no-symbols",
-      .help = "use only the function names stored in the trace; do not\n"
-              "look into files of this machine",
-      .flag = &symbolize_off },
+    SYMBOLIZE_OPTION,
     { .name = "--json",
       .help = "print --events, --stats or --states as one JSON object",
       .flag = &option_json },

@@ -161,7 +161,7 @@ ts_result cli_errno_result(int number)
                                                   : TS_ERR_IO;
 }
 
-/* ---- The observer of the tools ------------------------------------------- */
+/* ---- What tools give to calls -------------------------------------------- */
 
 static void show_message(void *user, const char *text)
 {
@@ -186,4 +186,17 @@ ts_observer cli_observer(cli_reporter *reporter)
     return (ts_observer){ .user = reporter,
                           .message = show_message,
                           .progress = show_progress };
+}
+
+const ts_output *cli_tool_output(void)
+{
+    static ts_output out;
+    out.stream = stdout;
+    out.columns = cli_has_width() ? cli_width() : 0;
+    return &out;
+}
+
+int64_t cli_row_count(uint64_t given)
+{
+    return !given ? -1 : given > INT64_MAX ? INT64_MAX : (int64_t)given;
 }

@@ -50,5 +50,10 @@ typedef struct cli_reporter {
     cli_progress progress; // private
 } cli_reporter;
 ts_observer cli_observer(cli_reporter *reporter);
+// Standard output, as wide as its terminal.
+const ts_output *cli_tool_output(void);
+// The value of an option for a field of a desc: 0 is a number of rows of an
+// option, and the default in a desc.
+int64_t cli_row_count(uint64_t given);
 
 #endif // TS_TOOLS_CLI_CONTEXT_H

@@ -60,6 +60,14 @@ void symbolize_close(symbolize *s);
 
 // --no-symbols of a tool: use only names in the trace.
 extern bool symbolize_off;
+// Its row of the option table, the same in all tools.
+#define SYMBOLIZE_OPTION \
+    { \
+        .name = "--no-symbols", \
+        .help = "use only the function names stored in the trace; do not\n" \
+                "look into files of this machine", \
+        .flag = &symbolize_off \
+    }
 // Returns whether it is set, for the current library call or for the tool.
 bool symbolize_is_off(void);
 
