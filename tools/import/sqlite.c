@@ -159,11 +159,6 @@ void import_db_close(import_db *db)
     free(db);
 }
 
-bool import_db_has(import_db *db, const char *name)
-{
-    return find(db, name) != NULL;
-}
-
 const char *import_db_table(import_db *db, size_t index, bool *read)
 {
     if (index >= db->count) return NULL;
@@ -374,11 +369,6 @@ import_db *import_db_open(import_job *job)
 void import_db_close(import_db *db)
 {
     (void)db;
-}
-
-bool import_db_has(import_db *db, const char *name)
-{
-    return db && !name;
 }
 
 const char *import_db_table(import_db *db, size_t index, bool *read)

@@ -41,7 +41,6 @@ bool import_db_recognise(import_source *source, const char *const *tables,
 import_db *import_db_open(import_job *job);
 void import_db_close(import_db *db);
 
-bool import_db_has(import_db *db, const char *table);
 // Returns the name of the index-th table of the schema; NULL: no more. *read is
 // set to whether the table was opened with import_rows_open or passed.
 const char *import_db_table(import_db *db, size_t index, bool *read);

@@ -64,7 +64,7 @@ typedef struct import_tables {
     bool no_memory;
     bool no_file; // the temporary file could not be read
     char *packed_path, *calls_path;
-    bool has_near, has_process;
+    bool has_near;
     int64_t near_ns;
     cli_progress progress;
     import_list tracks;    // import_track; track n is element n - 1
