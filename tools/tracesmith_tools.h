@@ -243,9 +243,12 @@ TS_TOOLS_API ts_result ts_import_write(const ts_import *imported,
                                        ts_report_format format,
                                        const ts_output *output,
                                        ts_error *error);
-// Files that were of other ranks; of no known format; that failed.
+// The number of files that were left out as those of other ranks; NULL: none.
 TS_TOOLS_API uint64_t ts_import_left_out(const ts_import *imported);
+// The number of files of a folder or an archive whose format is unknown; NULL:
+// none.
 TS_TOOLS_API uint64_t ts_import_unknown(const ts_import *imported);
+// The number of files of which nothing could be imported; NULL: none.
 TS_TOOLS_API uint64_t ts_import_failed(const ts_import *imported);
 TS_TOOLS_API void ts_import_close(ts_import *imported);
 

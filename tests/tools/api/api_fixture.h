@@ -85,6 +85,23 @@ static inline void folder_close(folder *f)
     assert_int_equal(rmdir(f->path), 0);
 }
 
+// The folder of the test that runs, for cmocka_unit_test_setup_teardown.
+static folder at;
+
+static inline int set_up(void **state)
+{
+    (void)state;
+    folder_open(&at);
+    return 0;
+}
+
+static inline int tear_down(void **state)
+{
+    (void)state;
+    folder_close(&at);
+    return 0;
+}
+
 /* ---- What is written and said -------------------------------------------- */
 
 typedef struct memory {

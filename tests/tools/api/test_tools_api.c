@@ -6,22 +6,6 @@
 
 #include <pthread.h>
 
-static folder at;
-
-static int set_up(void **state)
-{
-    (void)state;
-    folder_open(&at);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    folder_close(&at);
-    return 0;
-}
-
 static ts_analysis *open_analysis(const ts_observer *observer)
 {
     const char *const path = at.trace;
@@ -65,6 +49,8 @@ static void an_import_tells_what_it_wrote(void **state)
     assert_int_equal(o->events[TS_EVENT_API_CALL], 1);
     assert_int_equal(o->bad.count, 0);
     assert_null(ts_import_at(imported, 1));
+    assert_int_equal(ts_import_left_out(imported), 0);
+    assert_int_equal(ts_import_unknown(imported), 0);
     memory text = { 0 };
     const ts_output out = to_memory(&text);
     assert_int_equal(ts_import_write(imported, TS_REPORT_JSON, &out, &error),
@@ -366,6 +352,7 @@ static void a_merge_tells_where_files_lie(void **state)
     assert_true(file.given);
     assert_int_equal(file.offset_ns, 1500);
     assert_false(ts_merge_file_at(merged, 2, &file));
+    assert_int_equal(ts_merge_undefined(merged), 0);
     memory text = { 0 };
     const ts_output out = to_memory(&text);
     assert_int_equal(ts_merge_write(merged, TS_REPORT_JSON, &out, NULL), TS_OK);
@@ -418,6 +405,9 @@ static void close_takes_null(void **state)
     ts_sql_close(NULL);
     ts_merge_close(NULL);
     assert_int_equal(ts_import_count(NULL), 0);
+    assert_int_equal(ts_import_left_out(NULL), 0);
+    assert_int_equal(ts_import_unknown(NULL), 0);
+    assert_int_equal(ts_merge_undefined(NULL), 0);
 }
 
 /* ---- Threads ------------------------------------------------------------- */

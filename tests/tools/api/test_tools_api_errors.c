@@ -5,22 +5,6 @@
 #include "tests/tools/api/api_fixture.h"
 #include "tools/tracesmith_tools.h"
 
-static folder at;
-
-static int set_up(void **state)
-{
-    (void)state;
-    folder_open(&at);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    folder_close(&at);
-    return 0;
-}
-
 static ts_result open_one(const char *path, ts_error *error)
 {
     const ts_analysis_desc desc = { .paths = &path, .path_count = 1 };
