@@ -56,19 +56,9 @@ static void put_threads(const api_topic *a)
     };
     report_table *const t = report_table_begin(a->s, "threads", "By thread",
                                                columns, TOPIC_COUNT(columns));
-    for (size_t i = 0; i < a->api.threads.count; i++) {
-        const stats_row *const r = &a->api.threads.rows[i];
-        const report_value row[] = {
-            report_text(r->text),
-            report_count(r->sum.count),
-            report_ns(r->sum.total_ns),
-            report_share(r->sum.total_ns, a->all.total_ns),
-            report_ns(r->sum.total_ns / (int64_t)r->sum.count),
-            report_ns(r->sum.most_ns),
-        };
-        const report_evidence e = stats_longest(a->job, &r->sum);
-        report_row(t, row, &e);
-    }
+    for (size_t i = 0; i < a->api.threads.count; i++)
+        stats_row_put(a->job, t, columns, TOPIC_COUNT(columns),
+                      &a->api.threads.rows[i], a->all.total_ns);
 }
 
 static uint64_t put_results(const api_topic *a)
@@ -88,16 +78,8 @@ static uint64_t put_results(const api_topic *a)
         if (!t)
             t = report_table_begin(a->s, "results", "Calls that failed",
                                    columns, TOPIC_COUNT(columns));
-        const int64_t offset = analyze_offset(a->job, r->sum.file);
-        const report_value row[] = {
-            report_text(r->text),
-            report_count(r->sum.count),
-            report_ns(r->sum.total_ns),
-            report_time(stats_sum(r->sum.first_ns, offset)),
-            report_time(stats_sum(r->sum.last_ns, offset)),
-        };
-        const report_evidence e = stats_longest(a->job, &r->sum);
-        report_row(t, row, &e);
+        stats_row_put(a->job, t, columns, TOPIC_COUNT(columns), r,
+                      a->all.total_ns);
         count += r->sum.count;
     }
     return count;

@@ -11,13 +11,6 @@ typedef struct copies_topic {
     stats_group all;
 } copies_topic;
 
-static report_value rate_of(const stats_group *g)
-{
-    // Unrecorded sizes are 0.
-    if (!g->bytes) return report_unknown(REPORT_RATE);
-    return report_rate(g->bytes, g->total_ns);
-}
-
 static void put_rows(const copies_topic *a, const stats_rows *rows,
                      const char *key, const char *title)
 {
@@ -36,24 +29,9 @@ static void put_rows(const copies_topic *a, const stats_rows *rows,
     };
     report_table *const t =
         report_table_begin(a->s, key, title, columns, TOPIC_COUNT(columns));
-    for (size_t i = 0; i < rows->count; i++) {
-        const stats_row *const r = &rows->rows[i];
-        const report_value row[] = {
-            report_text(r->text),
-            report_count(r->sum.count),
-            report_bytes(r->sum.bytes),
-            report_ns(r->sum.total_ns),
-            rate_of(&r->sum),
-            report_ns(r->sum.total_ns / (int64_t)r->sum.count),
-            report_ns(r->sum.p50_ns),
-            report_ns(r->sum.p95_ns),
-            report_ns(r->sum.least_ns),
-            report_ns(r->sum.most_ns),
-            report_share(r->sum.total_ns, a->all.total_ns),
-        };
-        const report_evidence e = stats_longest(a->job, &r->sum);
-        report_row(t, row, &e);
-    }
+    for (size_t i = 0; i < rows->count; i++)
+        stats_row_put(a->job, t, columns, TOPIC_COUNT(columns), &rows->rows[i],
+                      a->all.total_ns);
 }
 
 static void put_longest(const copies_topic *a)
@@ -98,11 +76,11 @@ static void answer(const copies_topic *a)
         report_words(report_share(most->sum.total_ns, a->all.total_ns)).s,
         TOPIC_TEXT(most->text));
     report_answer(a->s, most->sum.bytes ? "(at %s)." : "(size not known).",
-                  report_words(rate_of(&most->sum)).s);
+                  report_words(stats_rate(&most->sum)).s);
     if (c->pageable.count && c->pinned.count)
         report_answer(a->s, "Pageable memory is copied at %s, pinned at %s.",
-                      report_words(rate_of(&c->pageable)).s,
-                      report_words(rate_of(&c->pinned)).s);
+                      report_words(stats_rate(&c->pageable)).s,
+                      report_words(stats_rate(&c->pinned)).s);
     else if (c->pageable.count)
         report_answer(a->s, "All copies between host and device with known "
                             "memory kinds use pageable memory.");
@@ -117,10 +95,10 @@ static void put_figures(const copies_topic *a)
     report_figure(a->s, "total_ns", "total time", report_ns(a->all.total_ns));
     report_figure(a->s, "pageable_bytes", "of pageable host memory",
                   report_bytes(c->pageable.bytes));
-    report_figure(a->s, "pageable_rate", "at", rate_of(&c->pageable));
+    report_figure(a->s, "pageable_rate", "at", stats_rate(&c->pageable));
     report_figure(a->s, "pinned_bytes", "of pinned host memory",
                   report_bytes(c->pinned.bytes));
-    report_figure(a->s, "pinned_rate", "at", rate_of(&c->pinned));
+    report_figure(a->s, "pinned_rate", "at", stats_rate(&c->pinned));
     report_trust(a->s, REPORT_HIGH,
                  "all recorded copies are included; a rate is the total size "
                  "divided by the total duration");

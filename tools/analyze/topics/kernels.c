@@ -35,25 +35,9 @@ static void put_names(const kernels_topic *a)
     };
     report_table *const t = report_table_begin(a->s, "names", "By name",
                                                columns, TOPIC_COUNT(columns));
-    for (size_t i = 0; i < a->k.names.count; i++) {
-        const stats_row *const r = &a->k.names.rows[i];
-        const int64_t offset = analyze_offset(a->job, r->sum.file);
-        const report_value row[] = {
-            report_text(r->text),
-            report_count(r->sum.count),
-            report_ns(r->sum.total_ns),
-            report_share(r->sum.total_ns, a->all.total_ns),
-            report_ns(r->sum.total_ns / (int64_t)r->sum.count),
-            report_ns(r->sum.p50_ns),
-            report_ns(r->sum.p95_ns),
-            report_ns(r->sum.least_ns),
-            report_ns(r->sum.most_ns),
-            report_time(stats_sum(r->sum.first_ns, offset)),
-            report_time(stats_sum(r->sum.last_ns, offset)),
-        };
-        const report_evidence e = stats_longest(a->job, &r->sum);
-        report_row(t, row, &e);
-    }
+    for (size_t i = 0; i < a->k.names.count; i++)
+        stats_row_put(a->job, t, columns, TOPIC_COUNT(columns),
+                      &a->k.names.rows[i], a->all.total_ns);
 }
 
 static void put_chart(const kernels_topic *a)
@@ -182,19 +166,9 @@ static void put_origin(const kernels_topic *a, const stats_rows *rows,
     if (!rows->count || (rows->count == 1 && !rows->rows[0].sum.key[0])) return;
     report_table *const t =
         report_table_begin(a->s, key, title, columns, TOPIC_COUNT(columns));
-    for (size_t i = 0; i < rows->count; i++) {
-        const stats_row *const r = &rows->rows[i];
-        const report_value row[] = {
-            report_text(r->text),
-            report_count(r->sum.count),
-            report_ns(r->sum.total_ns),
-            report_share(r->sum.total_ns, a->all.total_ns),
-            report_ns(r->sum.total_ns / (int64_t)r->sum.count),
-            report_ns(r->sum.most_ns),
-        };
-        const report_evidence e = stats_longest(a->job, &r->sum);
-        report_row(t, row, &e);
-    }
+    for (size_t i = 0; i < rows->count; i++)
+        stats_row_put(a->job, t, columns, TOPIC_COUNT(columns), &rows->rows[i],
+                      a->all.total_ns);
 }
 
 /* ---- The answer ---------------------------------------------------------- */

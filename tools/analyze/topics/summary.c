@@ -419,19 +419,9 @@ static void put_kernels(const summary_topic *a)
     report_table *const t =
         report_table_begin(a->s, "kernels", "Kernels that took longest",
                            columns, TOPIC_COUNT(columns));
-    for (size_t i = 0; i < a->k.names.count && i < TOP_KERNELS; i++) {
-        const stats_row *const r = &a->k.names.rows[i];
-        const report_value row[] = {
-            report_text(r->text),
-            report_count(r->sum.count),
-            report_ns(r->sum.total_ns),
-            report_share(r->sum.total_ns, all.total_ns),
-            report_ns(r->sum.total_ns / (int64_t)r->sum.count),
-            report_ns(r->sum.most_ns),
-        };
-        const report_evidence e = stats_longest(a->job, &r->sum);
-        report_row(t, row, &e);
-    }
+    for (size_t i = 0; i < a->k.names.count && i < TOP_KERNELS; i++)
+        stats_row_put(a->job, t, columns, TOPIC_COUNT(columns),
+                      &a->k.names.rows[i], all.total_ns);
     report_rows_of(t, a->k.names.count);
 }
 
@@ -444,19 +434,9 @@ static void put_copies(const summary_topic *a)
     };
     report_table *const t = report_table_begin(a->s, "copies", "Copies by kind",
                                                columns, TOPIC_COUNT(columns));
-    for (size_t i = 0; i < a->c.kinds.count; i++) {
-        const stats_row *const r = &a->c.kinds.rows[i];
-        const report_value row[] = {
-            report_text(r->text),
-            report_count(r->sum.count),
-            report_bytes(r->sum.bytes),
-            report_ns(r->sum.total_ns),
-            r->sum.bytes ? report_rate(r->sum.bytes, r->sum.total_ns)
-                         : report_unknown(REPORT_RATE),
-        };
-        const report_evidence e = stats_longest(a->job, &r->sum);
-        report_row(t, row, &e);
-    }
+    for (size_t i = 0; i < a->c.kinds.count; i++)
+        stats_row_put(a->job, t, columns, TOPIC_COUNT(columns),
+                      &a->c.kinds.rows[i], 0);
 }
 
 /* ---- Traces without device work ------------------------------------------ */

@@ -128,3 +128,48 @@ report_evidence stats_longest(analyze_job *job, const stats_group *g)
     const int64_t at = stats_sum(g->most_at_ns, analyze_offset(job, g->file));
     return report_from_to(g->file, at, stats_sum(at, g->most_ns));
 }
+
+report_value stats_rate(const stats_group *g)
+{
+    return g->bytes ? report_rate(g->bytes, g->total_ns)
+                    : report_unknown(REPORT_RATE);
+}
+
+static report_value value_of(const char *key, int64_t offset,
+                             const stats_row *row, int64_t all_ns)
+{
+    const stats_group *const g = &row->sum;
+    const struct {
+        const char *key;
+        report_value value;
+    } values[] = {
+        { "count", report_count(g->count) },
+        { "total_ns", report_ns(g->total_ns) },
+        { "share", report_share(g->total_ns, all_ns) },
+        { "mean_ns", report_ns(g->total_ns / (int64_t)g->count) },
+        { "p50_ns", report_ns(g->p50_ns) },
+        { "p95_ns", report_ns(g->p95_ns) },
+        { "min_ns", report_ns(g->least_ns) },
+        { "max_ns", report_ns(g->most_ns) },
+        { "first_ns", report_time(stats_sum(g->first_ns, offset)) },
+        { "last_ns", report_time(stats_sum(g->last_ns, offset)) },
+        { "bytes", report_bytes(g->bytes) },
+        { "rate", stats_rate(g) },
+    };
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (!strcmp(key, values[i].key)) return values[i].value;
+    return report_text(row->text);
+}
+
+void stats_row_put(analyze_job *job, report_table *t,
+                   const report_column *columns, size_t count,
+                   const stats_row *row, int64_t all_ns)
+{
+    enum { MOST = 16 };
+    report_value values[MOST];
+    const int64_t offset = analyze_offset(job, row->sum.file);
+    for (size_t i = 0; i < count && i < MOST; i++)
+        values[i] = value_of(columns[i].key, offset, row, all_ns);
+    const report_evidence e = stats_longest(job, &row->sum);
+    report_row(t, values, &e);
+}

@@ -44,4 +44,13 @@ stats_group stats_rows_sum(const stats_rows *rows);
 // Returns the longest event of a group as evidence.
 report_evidence stats_longest(analyze_job *job, const stats_group *group);
 
+// Returns the bytes of a group by its time; unknown if no size was recorded.
+report_value stats_rate(const stats_group *group);
+// Adds a row to a table with these columns. Their keys say what is shown:
+// count, total_ns, share (of all_ns), mean_ns, p50_ns, p95_ns, min_ns, max_ns,
+// first_ns, last_ns, bytes, rate; any other: the text.
+void stats_row_put(analyze_job *job, report_table *t,
+                   const report_column *columns, size_t count,
+                   const stats_row *row, int64_t all_ns);
+
 #endif // TS_TOOLS_ANALYZE_FIGURES_BASE_STATS_ROWS_H
