@@ -387,6 +387,17 @@ cli_causes cli_loss_causes(const ts_reader *reader, int but);
 // The number of events of the kinds that this version knows.
 uint64_t cli_event_count(const ts_info *info);
 
+// Whether a chunk holds operations, of a kind that this version knows.
+bool cli_has_operations(const ts_chunk_header *header);
+// The number of operations of a file, which ts_operation.row numbers. `first`,
+// if it is not NULL, has an element for each chunk and receives the row of its
+// first operation.
+uint64_t cli_operation_rows(const ts_reader *reader, uint64_t *first);
+// Reads a column of the operations of some kinds into `values`, by row. Values
+// of operations without it do not change.
+void cli_operation_column(ts_reader *reader, uint64_t kinds, ts_column column,
+                          const uint64_t *first, uint64_t *values);
+
 // Whether two paths ("-": stdin) name the same existing file.
 bool cli_same_file(const char *a, const char *b);
 // Checks that traces are of different files and sessions; otherwise their

@@ -170,19 +170,10 @@ static bool list_tracks(query_file *file)
 static bool count_operations(query_file *file)
 {
     const ts_reader *const reader = file->trace.reader;
-    const size_t count = ts_reader_chunk_count(reader);
-    ts_chunk_info info;
-    int64_t sum = 0;
-    file->operations = malloc((count + 1) * sizeof *file->operations);
+    file->operations =
+        malloc((ts_reader_chunk_count(reader) + 1) * sizeof *file->operations);
     if (!file->operations) return false;
-    for (size_t i = 0; i < count; i++) {
-        file->operations[i] = sum;
-        if (ts_reader_chunk(reader, i, &info) &&
-            info.header.kind == TS_CHUNK_EVENTS &&
-            info.header.event >= TS_EVENT_GPU_FIRST &&
-            info.header.event < TS_EVENT_LIMIT)
-            sum += info.header.count;
-    }
+    cli_operation_rows(reader, file->operations);
     return true;
 }
 

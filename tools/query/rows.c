@@ -37,7 +37,7 @@ static void make_tracks(query_rows *rows)
 static void make_operations(query_rows *rows, const query_file *file)
 {
     uint64_t *const numbers = make_column(rows, RAW_OPERATION);
-    const uint64_t first = (uint64_t)file->operations[rows->columns.chunk];
+    const uint64_t first = file->operations[rows->columns.chunk];
     for (uint32_t i = 0; i < rows->total; i++)
         numbers[i] = first + i;
 }

@@ -182,10 +182,10 @@ typedef struct query_file {
     size_t track_count;
     query_nesting *nesting; // NULL: not computed yet
     size_t damage_said;
-    int64_t process;     // of tracks without a process; -1: unknown
-    int64_t *operations; // of each chunk: number of GPU operations before it
-    size_t stack;        // cache of stack_frame: the last stack
-    uint64_t stack_row;  // and the number of frames before it
+    int64_t process;      // of tracks without a process; -1: unknown
+    uint64_t *operations; // of each chunk: number of GPU operations before it
+    size_t stack;         // cache of stack_frame: the last stack
+    uint64_t stack_row;   // and the number of frames before it
 } query_file;
 
 typedef struct query_counts {

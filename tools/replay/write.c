@@ -22,13 +22,7 @@ typedef struct writing {
 static bool find_operations(writing *w, uint32_t file)
 {
     ts_reader *const reader = replay_reader(w->job, file);
-    ts_chunk_info info;
-    uint64_t rows = 0;
-    for (size_t i = 0; ts_reader_chunk(reader, i, &info); i++)
-        if (info.header.kind == TS_CHUNK_EVENTS &&
-            info.header.event >= TS_EVENT_GPU_FIRST &&
-            info.header.event < TS_EVENT_LIMIT)
-            rows += info.header.count;
+    const uint64_t rows = cli_operation_rows(reader, NULL);
     free(w->index_of);
     w->row_count = (uint32_t)rows;
     w->index_of = malloc((rows + 1) * sizeof *w->index_of);

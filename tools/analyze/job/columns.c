@@ -3,49 +3,18 @@
 */
 #include "tools/analyze/job/private.h"
 
-typedef struct filling {
-    const uint64_t *first; // row of the first operation of each chunk
-    ts_column column;
-    uint64_t *values;
-} filling;
-
-static bool is_gpu(const ts_chunk_header *header)
-{
-    return header->kind == TS_CHUNK_EVENTS &&
-           header->event >= TS_EVENT_GPU_FIRST &&
-           header->event < TS_EVENT_LIMIT;
-}
-
 static bool count_rows(ts_reader *reader, analyze_loaded *l)
 {
     if (l->counted) return l->first;
     l->counted = true;
-    const size_t chunks = ts_reader_chunk_count(reader);
-    l->first = calloc(chunks + 1, sizeof *l->first);
+    l->first = calloc(ts_reader_chunk_count(reader) + 1, sizeof *l->first);
     if (!l->first) return false;
-    size_t rows = 0;
-    ts_chunk_info info;
-    for (size_t i = 0; i < chunks; i++) {
-        l->first[i] = rows;
-        if (ts_reader_chunk(reader, i, &info) && is_gpu(&info.header))
-            rows += info.header.count;
-    }
-    l->operations = rows;
+    l->operations = cli_operation_rows(reader, l->first);
     return true;
 }
 
-static void fill(const ts_columns *columns, uint32_t thread, void *user)
-{
-    (void)thread;
-    const filling *const f = user;
-    const uint64_t *const values = columns->values[f->column];
-    uint64_t *const to = f->values + f->first[columns->chunk];
-    if (values) memcpy(to, values, columns->count * sizeof *values);
-}
-
-static const ts_filter gpu = { .kinds =
-                                   ((UINT64_C(1) << TS_EVENT_LIMIT) - 1) &
-                                   ~((UINT64_C(1) << TS_EVENT_GPU_FIRST) - 1) };
+static const uint64_t gpu = ((UINT64_C(1) << TS_EVENT_LIMIT) - 1) &
+                            ~((UINT64_C(1) << TS_EVENT_GPU_FIRST) - 1);
 
 const uint64_t *analyze_column(analyze_job *job, uint32_t file,
                                ts_column column, size_t *count)
@@ -59,8 +28,7 @@ const uint64_t *analyze_column(analyze_job *job, uint32_t file,
     l->tried[column] = true;
     uint64_t *const values = calloc(l->operations, sizeof *values);
     if (!values) return NULL;
-    filling f = { l->first, column, values };
-    ts_reader_scan(reader, &gpu, 0, fill, &f);
+    cli_operation_column(reader, gpu, column, l->first, values);
     l->columns[column] = values;
     return values;
 }

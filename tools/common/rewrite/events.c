@@ -261,9 +261,7 @@ ts_result copy_events(copy *c, const copy_hooks *hooks, copy_counts *counts,
             info.header.kind != TS_CHUNK_EVENTS)
             continue;
         result = copy_chunk(&g, i, &info, gpu_row);
-        if (info.header.event >= TS_EVENT_GPU_FIRST &&
-            info.header.event < TS_EVENT_LIMIT)
-            gpu_row += info.header.count;
+        if (cli_has_operations(&info.header)) gpu_row += info.header.count;
         if (ts_writer_error(c->writer) != TS_OK) break;
         if (progress) cli_progress_show(progress, i, chunks);
     }

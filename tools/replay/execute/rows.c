@@ -269,25 +269,13 @@ static size_t list_selected(const execute_job *job, const match *m,
     return count;
 }
 
-static uint64_t count_events(ts_reader *reader)
-{
-    ts_chunk_info info;
-    uint64_t count = 0;
-    for (size_t i = 0; ts_reader_chunk(reader, i, &info); i++)
-        if (info.header.kind == TS_CHUNK_EVENTS &&
-            info.header.event >= TS_EVENT_GPU_FIRST &&
-            info.header.event < TS_EVENT_LIMIT)
-            count += info.header.count;
-    return count;
-}
-
 // Counts captures without a row; only if the whole trace is selected.
 static uint64_t count_missing(const execute_job *job, const match *m)
 {
     uint64_t missing = 0;
     for (size_t i = 0; i < m->captures.count; i++)
         missing += !m->captures.all[i].taken;
-    return job->count == count_events(job->reader) ? missing : 0;
+    return job->count == cli_operation_rows(job->reader, NULL) ? missing : 0;
 }
 
 bool execute_find_rows(execute_job *job)

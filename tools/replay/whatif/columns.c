@@ -3,58 +3,24 @@
 */
 #include "tools/replay/whatif/whatif.h"
 
-typedef struct filling {
-    ts_column column;
-    uint64_t *first;  // row of the first GPU operation of each chunk
-    uint64_t *values; // by row
-} filling;
-
-static uint64_t count_rows(ts_reader *reader, uint64_t *first)
-{
-    const size_t chunks = ts_reader_chunk_count(reader);
-    uint64_t rows = 0;
-    ts_chunk_info info;
-    for (size_t i = 0; i < chunks; i++) {
-        first[i] = rows;
-        if (ts_reader_chunk(reader, i, &info) &&
-            info.header.kind == TS_CHUNK_EVENTS &&
-            info.header.event >= TS_EVENT_GPU_FIRST &&
-            info.header.event < TS_EVENT_LIMIT)
-            rows += info.header.count;
-    }
-    return rows;
-}
-
-static void fill(const ts_columns *columns, uint32_t thread, void *user)
-{
-    (void)thread;
-    const filling *const f = user;
-    const uint64_t *const values = columns->values[f->column];
-    if (values)
-        memcpy(f->values + f->first[columns->chunk], values,
-               columns->count * sizeof *values);
-}
-
 // Reads one file. False without memory.
 static bool add_file(const ts_replay *replay, uint32_t file, ts_column column,
                      uint64_t kinds, uint64_t *values)
 {
-    const ts_filter filter = { .kinds = kinds };
     ts_reader *const reader = ts_replay_reader(replay, file);
-    filling f = { .column = column,
-                  .first = calloc(ts_reader_chunk_count(reader) + 1,
-                                  sizeof *f.first) };
-    if (!f.first) return false;
-    const uint64_t rows = count_rows(reader, f.first);
-    f.values = calloc(rows + 1, sizeof *f.values);
-    const bool ok = f.values;
-    if (ok) ts_reader_scan(reader, &filter, 0, fill, &f);
+    uint64_t *const first =
+        calloc(ts_reader_chunk_count(reader) + 1, sizeof *first);
+    if (!first) return false;
+    const uint64_t rows = cli_operation_rows(reader, first);
+    uint64_t *const found = calloc(rows + 1, sizeof *found);
+    const bool ok = found;
+    if (ok) cli_operation_column(reader, kinds, column, first, found);
     ts_operation o;
     for (uint32_t i = 0; ok && ts_replay_operation(replay, i, &o); i++)
         if (o.file == file && o.row < rows && kinds >> o.kind & 1)
-            values[i] = f.values[o.row];
-    free(f.first);
-    free(f.values);
+            values[i] = found[o.row];
+    free(first);
+    free(found);
     return ok;
 }
 

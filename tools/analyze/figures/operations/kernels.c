@@ -122,29 +122,6 @@ static ts_text stack_of(const stats_group *g, void *user)
 
 /* ---- Stacks -------------------------------------------------------------- */
 
-static bool is_gpu(const ts_chunk_header *header)
-{
-    return header->kind == TS_CHUNK_EVENTS &&
-           header->event >= TS_EVENT_GPU_FIRST &&
-           header->event < TS_EVENT_LIMIT;
-}
-
-static bool count_rows(kernels *k, uint32_t file)
-{
-    ts_reader *const reader = analyze_reader(k->job, file);
-    const size_t chunks = ts_reader_chunk_count(reader);
-    uint64_t *const first = calloc(chunks + 1, sizeof *first);
-    uint64_t rows = 0;
-    ts_chunk_info info;
-    if (!first) return false;
-    for (size_t i = 0; i < chunks && ts_reader_chunk(reader, i, &info); i++) {
-        first[i] = rows;
-        if (is_gpu(&info.header)) rows += info.header.count;
-    }
-    k->first[file] = first;
-    return true;
-}
-
 static bool has_stacks(const kernels *k, uint32_t file)
 {
     ts_reader *const reader = analyze_reader(k->job, file);
@@ -162,7 +139,11 @@ static bool load_stacks(kernels *k)
     if (!k->stack_of || !k->first) return false;
     for (uint32_t i = 0; i < files; i++) {
         size_t count;
-        if (!count_rows(k, i)) return false;
+        ts_reader *const reader = analyze_reader(k->job, i);
+        k->first[i] =
+            calloc(ts_reader_chunk_count(reader) + 1, sizeof **k->first);
+        if (!k->first[i]) return false;
+        cli_operation_rows(reader, k->first[i]);
         if (!has_stacks(k, i)) continue;
         k->stack_of[i] = analyze_stacks(k->job, i, &count);
         if (k->stack_of[i]) k->has_stacks = true;
