@@ -122,6 +122,39 @@ static void a_copy_tells_bytes_direction_and_place(void **state)
     rt_close(&trace);
 }
 
+// What will be overwritten is not read.
+static void a_map_tells_bytes_direction_and_place(void **state)
+{
+    (void)state;
+    static const cl_map_flags flags[] = { CL_MAP_READ,
+                                          CL_MAP_WRITE_INVALIDATE_REGION };
+    void *mapped[2];
+    cl_int result;
+    const char *const path = rt_start("map.sbt", plain);
+    const cl_mem a = buffer_of(1024);
+    for (size_t i = 0; i < 2; i++) {
+        mapped[i] = clEnqueueMapBuffer(queue, a, CL_TRUE, flags[i], 256, 128, 0,
+                                       NULL, NULL, &result);
+        fine(result);
+        fine(clEnqueueUnmapMemObject(queue, a, mapped[i], 0, NULL, NULL));
+        fine(clFinish(queue));
+    }
+    clReleaseMemObject(a);
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    const uint64_t at =
+        rt_only(&trace, TS_EVENT_GPU_ALLOC, NULL)->values[TS_COLUMN_ADDRESS];
+    for (size_t i = 0; i < 2; i++) {
+        const rt_row *const row =
+            rt_nth(&trace, TS_EVENT_MEMCPY, NULL, 2 * i); // then its unmap
+        assert_int_equal(row->values[TS_COLUMN_TYPE], 2);
+        assert_int_equal(row->values[TS_COLUMN_SIZE], i ? 0 : 128);
+        assert_int_equal(row->values[TS_COLUMN_SOURCE], at + 256);
+        assert_int_equal(row->values[TS_COLUMN_ADDRESS], (uintptr_t)mapped[i]);
+    }
+    rt_close(&trace);
+}
+
 static void wait_lists_and_barriers_are_dependencies(void **state)
 {
     (void)state;
@@ -397,6 +430,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kernel_lies_in_the_zone_that_launched_it),
         cmocka_unit_test(a_copy_tells_bytes_direction_and_place),
+        cmocka_unit_test(a_map_tells_bytes_direction_and_place),
         cmocka_unit_test(wait_lists_and_barriers_are_dependencies),
         cmocka_unit_test(arguments_are_accesses_of_what_they_point_to),
         cmocka_unit_test(the_program_sees_nothing_of_it),
