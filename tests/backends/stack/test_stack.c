@@ -144,6 +144,29 @@ __asm__(".text\n.type parts_words, @function\n"
         "pop %rdi\n.cfi_adjust_cfa_offset -8\n"
         "ret\n.cfi_endproc\n.size parts_words, . - parts_words");
 
+// As functions of C++ have: before the encoding of addresses comes another one.
+void has_language_data(void (*call)(void));
+__asm__(".text\n.type has_language_data, @function\n"
+        "has_language_data:\n.cfi_startproc\n"
+        ".cfi_lsda 0x1c, language_data\n" // 64 bits, others have 32
+        "push %rbp\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %rbp, 0\n"
+        "mov $8, %ebp\n"
+        "call *%rdi\n"
+        "pop %rbp\n.cfi_adjust_cfa_offset -8\n.cfi_restore %rbp\n"
+        "ret\n.cfi_endproc\n"
+        ".size has_language_data, . - has_language_data\n"
+        ".section .rodata\nlanguage_data: .byte 0\n.text");
+
+// As where a thread begins: what its frame pointer leads to is no caller.
+void has_no_caller(void (*call)(void));
+__asm__(".text\n.type has_no_caller, @function\n"
+        "has_no_caller:\n.cfi_startproc\n.cfi_undefined %rip\n"
+        "push %rbp\n.cfi_adjust_cfa_offset 8\n.cfi_rel_offset %rbp, 0\n"
+        "mov %rsp, %rbp\n.cfi_def_cfa_register %rbp\n"
+        "call *%rdi\n"
+        "pop %rbp\n.cfi_def_cfa %rsp, 8\n.cfi_restore %rbp\n"
+        "ret\n.cfi_endproc\n.size has_no_caller, . - has_no_caller");
+
 static NEVER_INLINE void called(void)
 {
     know(RETURNS_TO());
@@ -162,11 +185,20 @@ static NEVER_INLINE void calls(void (*through)(void (*)(void)))
 static void frame_pointers_without_proof_are_not_believed(void **state)
 {
     (void)state;
-    void (*const ways[])(void (*)(void)) = { spoils_pointer, parts_words };
-    for (int i = 0; i < 2; i++) {
+    void (*const ways[])(void (*)(void)) = { spoils_pointer, parts_words,
+                                             has_language_data };
+    for (int i = 0; i < 3; i++) {
         calls(ways[i]);
         expect_known();
     }
+}
+
+static void a_stack_ends_where_nothing_called(void **state)
+{
+    (void)state;
+    has_no_caller(called);
+    assert_int_equal(found_count, known_count);
+    expect_known();
 }
 #endif
 
@@ -553,6 +585,7 @@ int main(void)
         cmocka_unit_test(every_frame_is_where_its_function_returns_to),
         cmocka_unit_test(frame_pointers_are_followed_where_tables_say_so),
 #ifdef __x86_64__
+        cmocka_unit_test(a_stack_ends_where_nothing_called),
         cmocka_unit_test(frame_pointers_without_proof_are_not_believed),
 #endif
         cmocka_unit_test(frames_of_other_modules_are_found),
