@@ -68,7 +68,7 @@ vdev; backends/ts_vdev*.h backends/vdev/*.h; \
     vdev vdev_* unwritten_memory execute execute_concurrent_failures; execute
 cuda; backends/ts_cupti.h backends/ts_cuda*.h backends/cu*/*.h \
     backends/gpu/[!r]*.h; cupti cupti_* cuda_*;
-hip; backends/ts_hip.h backends/hip/*.h; hip_*; hip
+hip; backends/ts_hip.h backends/hip/*.h; hip_*; hip hip-execute
 opencl; backends/ts_opencl*.h backends/opencl/*.h; ; opencl opencl-execute
 stack; backends/ts_stack.h backends/stack/*.h; stack stack_* signal_steps;
 nvtx; backends/ts_nvtx.h backends/nvtx/*.h; nvtx nvtx_*;
