@@ -3,8 +3,8 @@
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    Ranges around the recorded addresses are kept free before the driver
-    starts, and reserved afterwards.
+    Windows around the recorded addresses are reserved as soon as the driver has
+    started, before it places memory of its own.
 */
 #ifndef TS__CUDA_EXEC_MEMORY_H
 #define TS__CUDA_EXEC_MEMORY_H
@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 /* ==== 1. The driver ====================================================== */
@@ -144,16 +143,15 @@ enum { // sizes of tables
 
 /*
     NVIDIA's driver reserves small ranges within blocks of its own, wherever it
-    has these, and takes the requested address for large ranges only. Seen on an
-    H200 (driver 580.159): of 2 and 32 MiB it gave others, of 64 MiB and more at
-    multiples of 32 MiB the requested ones.
+    has these. It takes the requested address for ranges of 32 MiB and more at
+    multiples of that, unless something was there when the driver started, even
+    if it is gone since. Seen on an H200, driver 580.159.
 */
-#define TS__CX_WINDOW_AT    (UINT64_C(32) << 20)
-#define TS__CX_WINDOW_LEAST (UINT64_C(64) << 20)
+#define TS__CX_WINDOW (UINT64_C(32) << 20)
 
 typedef struct ts__cx_window { // addresses that are reserved at once
     uint64_t address, size;
-    bool kept, ours; // kept: reserved by us before the driver started
+    bool ours;
 } ts__cx_window;
 
 typedef struct ts__cx_span { // contiguous granules that contain captured memory
@@ -331,7 +329,7 @@ static int ts__cx_by_address(const void *left, const void *right)
 // Computes the windows around all spans; those that overlap become one.
 static bool ts__cx_windows(ts__cx *x)
 {
-    const uint64_t mask = TS__CX_WINDOW_AT - 1;
+    const uint64_t mask = TS__CX_WINDOW - 1;
     ts__cx_window *const all = calloc(x->span_count + 1, sizeof *all);
     size_t count = 0;
     x->windows = all;
@@ -339,9 +337,8 @@ static bool ts__cx_windows(ts__cx *x)
     for (size_t i = 0; i < x->span_count; i++) {
         const ts__cx_span *const s = &x->spans[i];
         const uint64_t from = s->address & ~mask;
-        const uint64_t size = (s->address + s->size - from + mask) & ~mask;
         all[i].address = from;
-        all[i].size = size < TS__CX_WINDOW_LEAST ? TS__CX_WINDOW_LEAST : size;
+        all[i].size = (s->address + s->size - from + mask) & ~mask;
     }
     if (x->span_count)
         qsort(all, x->span_count, sizeof *all, ts__cx_by_address);
@@ -357,35 +354,12 @@ static bool ts__cx_windows(ts__cx *x)
     return true;
 }
 
-static bool ts__cx_keep(ts__cx_window *w)
-{
-    void *const wanted = (void *)(uintptr_t)w->address;
-    void *const got =
-        mmap(wanted, w->size, PROT_NONE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
-             -1, 0);
-    w->kept = got == wanted;
-    if (got != MAP_FAILED && got != wanted) munmap(got, w->size);
-    return w->kept;
-}
-
-// Called before the driver starts, because the driver would place its own
-// memory there.
-static void ts__cx_keep_free(ts__cx *x)
-{
-    for (size_t i = 0; i < x->window_count; i++)
-        ts__cx_keep(&x->windows[i]);
-}
-
 // The address is only a hint to the driver. Other ranges that it returns are
 // held until the next try is done, so that it does not return them again.
 static void ts__cx_reserve(ts__cx *x, ts__cx_window *w)
 {
     uint64_t instead[TS__CX_TRIES];
     size_t count = 0;
-    if (!w->kept) return; // the addresses are in use
-    munmap((void *)(uintptr_t)w->address, w->size);
-    w->kept = false;
     while (!w->ours && count < TS__CX_TRIES) {
         uint64_t got = 0;
         if (x->call.reserve(&got, w->size, 0, w->address, 0) != 0) break;
@@ -394,6 +368,15 @@ static void ts__cx_reserve(ts__cx *x, ts__cx_window *w)
     }
     while (count)
         x->call.unreserve(instead[--count], w->size);
+}
+
+static void ts__cx_unreserve(ts__cx *x)
+{
+    for (size_t i = 0; i < x->window_count; i++) {
+        ts__cx_window *const w = &x->windows[i];
+        if (w->ours) x->call.unreserve(w->address, w->size);
+        w->ours = false;
+    }
 }
 
 // Returns whether all addresses of a span are reserved.
@@ -422,6 +405,8 @@ static ts_result ts__cx_devices(ts__cx *x, uint32_t requested, char *why,
                                 size_t room)
 {
     int count = 0, error = x->call.init(0);
+    for (size_t i = 0; !error && i < x->window_count; i++)
+        ts__cx_reserve(x, &x->windows[i]);
     if (!error) error = x->call.device_count(&count);
     if (error || !count) {
         snprintf(why, room, "the driver finds no device: %s",
@@ -542,11 +527,7 @@ static void ts__cx_close(void *state)
     if (!x) return; // a device that did not open has nothing but its tables
     for (size_t i = 0; i < x->span_count; i++)
         ts__cx_unmap(x, &x->spans[i]);
-    for (size_t i = 0; i < x->window_count; i++) {
-        ts__cx_window *const w = &x->windows[i];
-        if (w->ours) x->call.unreserve(w->address, w->size);
-        if (w->kept) munmap((void *)(uintptr_t)w->address, w->size);
-    }
+    ts__cx_unreserve(x);
     for (size_t i = 0; i < x->texture_count; i++) {
         ts__cx_use(x, x->textures[i].device);
         x->call.texture_gone(x->textures[i].handle);
@@ -599,7 +580,6 @@ static ts_result ts__cx_open(void **state, bool is_hip, uint32_t device_count,
             (x->functions = calloc(TS__CX_FUNCTIONS, sizeof *x->functions)) &&
             (x->streams = calloc(TS__CX_STREAMS, sizeof *x->streams)) &&
             (x->events = calloc(TS__CX_EVENTS, sizeof *x->events));
-        ts__cx_keep_free(x);
         result =
             enough ? ts__cx_devices(x, device_count, why, room) : TS_ERR_MEMORY;
     }
@@ -609,8 +589,8 @@ static ts_result ts__cx_open(void **state, bool is_hip, uint32_t device_count,
     }
     const ts__cuda_memory memory = ts__cx_memory(x, 0);
     x->call.granularity(&granule, &memory, 0);
-    for (size_t i = 0; granule && i < x->window_count; i++)
-        if (TS__CX_GRANULE % granule == 0) ts__cx_reserve(x, &x->windows[i]);
+    // Then no memory can be mapped at some of the addresses.
+    if (!granule || TS__CX_GRANULE % granule) ts__cx_unreserve(x);
     *state = x;
     return TS_OK;
 }

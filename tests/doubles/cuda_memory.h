@@ -285,6 +285,38 @@ static bool block_inside(int kind, uint64_t address, uint64_t size)
     return is;
 }
 
+// What was in the process when the driver started, where it reserves nothing
+// later.
+static struct range {
+    uint64_t from, to;
+} occupied[4096];
+static size_t occupied_count;
+
+static void note_occupied(void)
+{
+    FILE *const file = fopen("/proc/self/maps", "r");
+    char line[512];
+    occupied_count = 0;
+    while (file && occupied_count < 4096 && fgets(line, sizeof line, file)) {
+        struct range *const r = &occupied[occupied_count];
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64, &r->from, &r->to) == 2)
+            occupied_count++;
+    }
+    if (file) fclose(file);
+}
+
+// The real one takes a hint for large and aligned ranges only, of addresses that
+// were free when it started (seen on an H200, driver 580.159).
+static bool takes_hint(uint64_t hint, uint64_t size)
+{
+    const uint64_t mask = (32u << 20) - 1;
+    if (!hint || (hint | size) & mask) return false;
+    for (size_t i = 0; i < occupied_count; i++)
+        if (occupied[i].from < hint + size && hint < occupied[i].to)
+            return false;
+    return true;
+}
+
 typedef struct reserve_parameters {
     uint64_t *address;
     size_t size, alignment;
@@ -300,11 +332,10 @@ static int reserve(const void *user)
     if (!p->size || p->size % GRANULE || p->alignment || p->flags)
         return INVALID;
     *p->address = 0;
-    // The real one takes a hint for large ranges only (seen on an H200).
-    const bool large = p->size >= 64u << 20;
-    if (p->hint && large && refuse && refused < atoi(refuse))
+    const bool hint = takes_hint(p->hint, p->size);
+    if (hint && refuse && refused < atoi(refuse))
         refused++;
-    else if (p->hint && large && map_at(p->hint, p->size, PROT_NONE))
+    else if (hint && map_at(p->hint, p->size, PROT_NONE))
         *p->address = p->hint;
     if (!*p->address) *p->address = take(p->size, PROT_NONE);
     return *p->address ? block_add(RESERVED, *p->address, p->size, -1)

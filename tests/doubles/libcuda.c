@@ -14,6 +14,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -194,6 +195,7 @@ static bool may_start(void)
 DRIVER(cuInit, unsigned flags)
 {
     if (!may_start()) return OPERATING_SYSTEM;
+    note_occupied();
     const char *const path = getenv("CUDA_INJECTION64_PATH");
     void *const found =
         path ? symbol(path, RTLD_NOW, "InitializeInjection") : NULL;
