@@ -2404,7 +2404,7 @@ typedef struct ts__fault {
 static const ts__fault ts__no_fault = { TS_OK, "" };
 static const ts__fault ts__no_memory = { TS_ERR_MEMORY, "out of memory" };
 static const ts__fault ts__too_large = {
-    TS_ERR_UNSUPPORTED, "the compressed chunk is larger than is inflated"
+    TS_ERR_UNSUPPORTED, "the compressed chunk exceeds the size limit"
 };
 
 static ts__fault ts__corrupt(const char *text)
@@ -2916,7 +2916,7 @@ TS_API bool ts_reader_damage(const ts_reader *reader, size_t index,
 
 static const ts__fault ts__truncated = { TS_ERR_TRUNCATED,
                                          "the file ends inside a chunk" };
-static const ts__fault ts__unreadable = { TS_ERR_IO, "reading fails" };
+static const ts__fault ts__unreadable = { TS_ERR_IO, "reading failed" };
 
 /*
     A file is read into private memory and never mapped. Other processes may
@@ -3135,10 +3135,10 @@ static const char *ts__header_check(const ts_chunk_header *header)
     if (header->flags & TS_CHUNK_RESERVED || header->reserved)
         return "a reserved bit of the chunk is set";
     if (header->count > TS_CHUNK_COUNT_MAX || header->raw_size > raw_max)
-        return "the chunk claims to be larger than any may be";
+        return "the size of the chunk exceeds the limit";
     if (!(header->flags & TS_CHUNK_ZSTD) &&
         header->stored_size != header->raw_size)
-        return "the chunk's two sizes contradict each other";
+        return "the two sizes of the chunk are inconsistent";
     if (header->kind == TS_CHUNK_EVENTS &&
         header->last - header->first > INT64_MAX)
         return "the chunk ends before it begins";
@@ -3160,7 +3160,7 @@ static ts__fault ts__in_chunk_check(const ts_reader *reader, uint64_t offset,
         ts__read_at(reader, offset, &chunk->header, sizeof *header);
     if (fault.result != TS_OK) return fault;
     if (header->magic != TS_CHUNK_MAGIC)
-        return ts__corrupt("no chunk begins here");
+        return ts__corrupt("no chunk begins at this offset");
     if (reader->session_known && header->session != reader->session)
         return ts__corrupt("the chunk belongs to another session");
     const char *const text = ts__header_check(header);
@@ -3532,7 +3532,7 @@ static ts_result ts__walk_take(ts_reader *reader, const ts__in_chunk *chunk)
     const char *odd = NULL;
     if (header->sequence > reader->sequence && !reader->after_damage)
         odd = "chunks are missing before this one";
-    if (reader->info.finished) odd = "the trace goes on after its end";
+    if (reader->info.finished) odd = "the trace continues after its end";
     reader->info.finished = false;
     if (odd && !ts__damage_note(reader, ts__corrupt(odd), chunk->offset, 0))
         return TS_ERR_MEMORY;
@@ -3578,7 +3578,7 @@ static ts__fault ts__walk_fault(const ts_reader *reader)
     ts__in_chunk chunk;
     ts__fault fault = ts__in_chunk_check(reader, reader->resume, &chunk);
     if (fault.result == TS_OK && chunk.header.sequence < reader->sequence)
-        return ts__corrupt("the chunk stands at the wrong place");
+        return ts__corrupt("the chunk is at the wrong offset");
     if (fault.result == TS_OK) fault = ts__in_chunk_verify_once(reader, &chunk);
     return fault;
 }
@@ -3903,15 +3903,16 @@ static ts__fault ts__entries_check(const ts_chunk_header *header,
         if (left < 8) return ts__corrupt("an entry is missing");
         const uint32_t id = ts__get32(payload);
         const uint32_t size = ts__get32(payload + 4);
-        if (size > left - 8) return ts__corrupt("an entry ends too late");
+        if (size > left - 8)
+            return ts__corrupt("an entry extends beyond its chunk");
         if (size < ts__entry_min[header->kind])
             return ts__corrupt("an entry is too short");
         if (header->kind == TS_CHUNK_NAMES && size > UINT16_MAX)
             return ts__corrupt("a name is too long");
         if (header->kind == TS_CHUNK_STACKS && size % sizeof(ts_frame_entry))
-            return ts__corrupt("a stack has half a frame");
+            return ts__corrupt("a stack has an incomplete frame");
         if (header->kind == TS_CHUNK_SYMBOLS && size % sizeof(ts_line_entry))
-            return ts__corrupt("a symbol has half a line");
+            return ts__corrupt("a symbol has an incomplete line");
         if (ts__is_table(header->kind) && !id)
             return ts__corrupt("an entry defines number 0");
         payload += 8 + size;
@@ -5504,7 +5505,7 @@ static const char *ts__columns_find(const uint8_t *payload, uint32_t size,
     if (size < 16) return "the chunk is too short for columns";
     const uint32_t column_count = ts__get32(payload);
     if (column_count > TS_COLUMNS_MAX || ts__get32(payload + 4))
-        return "the chunk has more columns than any may have";
+        return "the number of columns of the chunk exceeds the limit";
     uint64_t at = 8 + (uint64_t)column_count * sizeof(ts_column_header);
     if (at > size - 8) return "the chunk is too short for its columns";
     for (uint32_t i = 0; i < column_count; i++) {
@@ -5512,18 +5513,18 @@ static const char *ts__columns_find(const uint8_t *payload, uint32_t size,
         memcpy(&found.header, payload + 8 + i * sizeof found.header,
                sizeof found.header);
         if (found.header.size % 8 || found.header.size > size - 8 - at)
-            return "a column ends behind its chunk";
+            return "a column extends beyond its chunk";
         at += found.header.size;
         if (!found.header.column || found.header.column >= TS_COLUMN_LIMIT)
             continue;
         ts__column *const column = &columns->column[found.header.column];
-        if (column->present) return "a column stands twice";
+        if (column->present) return "a column occurs twice";
         *column = found;
         const char *const text = ts__column_check(column, count);
         if (text) return text;
     }
     if (at != size - 8 || ts__get64(payload + at))
-        return "the chunk does not end where its columns do";
+        return "the chunk does not end with its columns";
     return NULL;
 }
 
@@ -5747,7 +5748,7 @@ static const char *ts__zones_decode(const ts_chunk_header *header,
     for (uint32_t i = 0; i < header->count; i++) {
         const uint64_t n = nest[i], a = lead[i];
         const uint64_t inside = n > 1 ? n - 1 : 0;
-        if (inside > depth) return "a zone lies around too many zones";
+        if (inside > depth) return "a zone encloses too many zones";
         depth -= inside;
         const uint64_t from = inside ? stack[depth] : end;
         const uint64_t start = from + (n ? 0 - a : a);
@@ -5757,7 +5758,7 @@ static const char *ts__zones_decode(const ts_chunk_header *header,
         lead[i] = end;
         outside |= (start - first > end - first) | (end - first > span);
     }
-    return outside ? "a zone lies outside its chunk's time" : NULL;
+    return outside ? "a zone is outside the time range of its chunk" : NULL;
 }
 
 // Decodes the times of events other than zones. `durations` receives the ends.
@@ -5772,7 +5773,7 @@ static const char *ts__moments_decode(const ts_chunk_header *header,
         outside |= (from > span) | (durations[i] > span - from);
         durations[i] += ticks[i];
     }
-    return outside ? "an event lies outside its chunk's time" : NULL;
+    return outside ? "an event is outside the time range of its chunk" : NULL;
 }
 
 // Sets start_ns, duration_ns and the ticks; `at` is the memory.
@@ -21973,55 +21974,55 @@ TS_API const char *ts_reason_name(uint32_t reason)
 TS_API const char *ts_reason_text(uint32_t reason)
 {
     static const char *const texts[TS_REASON_LIMIT] = {
-        [TS_REASON_VA_UNAVAILABLE] = "its memory cannot have its old address",
+        [TS_REASON_VA_UNAVAILABLE] = "its memory cannot get its recorded "
+                                     "address",
         [TS_REASON_IMAGE_MISSING] =
             "its code is neither in the trace nor on this machine",
         [TS_REASON_IMAGE_ARCH] =
-            "its code is for another machine, or does not build",
-        [TS_REASON_PARAM_LAYOUT_UNKNOWN] = "nobody knows how its arguments lie",
+            "its code is for another type of device, or does not build",
+        [TS_REASON_PARAM_LAYOUT_UNKNOWN] =
+            "the layout of its arguments is unknown",
         [TS_REASON_UVM] = "managed or shared virtual memory",
         [TS_REASON_IPC] = "memory of another process",
         [TS_REASON_EXTERNAL_MEMORY] = "memory of another interface",
         [TS_REASON_MULTICAST] = "multicast memory",
-        [TS_REASON_PEER] = "memory of a peer that is not there",
-        [TS_REASON_COLLECTIVE] = "it works with other processes",
-        [TS_REASON_HOST_CALLBACK] = "a function of the host",
-        [TS_REASON_DEVICE_HEAP] = "it allocates on the device",
-        [TS_REASON_CDP] = "it launches from the device",
+        [TS_REASON_PEER] = "memory of a peer device that is not present",
+        [TS_REASON_COLLECTIVE] = "it communicates with other processes",
+        [TS_REASON_HOST_CALLBACK] = "a host function",
+        [TS_REASON_DEVICE_HEAP] = "it allocates memory on the device",
+        [TS_REASON_CDP] = "it launches kernels from the device",
         [TS_REASON_COND_GRAPH] = "a conditional node of a graph",
         [TS_REASON_DEVICE_UPDATABLE_NODE] =
-            "a node of a graph that the device changes",
+            "a graph node that the device updates",
         [TS_REASON_TEXTURE_BINDLESS] = "texture handles in memory",
         [TS_REASON_STREAM_MEMOP] = "it waits for a value in memory",
         [TS_REASON_DRAIN_TIMEOUT] =
-            "the device did not get idle in time when it was recorded",
+            "the device did not become idle in time during the capture",
         [TS_REASON_SNAPSHOT_BUDGET] =
-            "its contents were left out for the budget",
+            "its memory was not captured because the budget was reached",
         [TS_REASON_IN_CAPTURE] =
-            "launched while a stream was recorded into a graph",
+            "it was launched during a stream capture into a graph",
         [TS_REASON_ATTACHED_LATE] =
-            "it uses what was made before anybody looked",
-        [TS_REASON_ATTR_UNKNOWN] = "a launch attribute that nobody knows",
+            "it uses an object that was created before recording started",
+        [TS_REASON_ATTR_UNKNOWN] = "an unknown launch attribute",
         [TS_REASON_DRIVER_MISMATCH] =
-            "another driver than the one that captured",
-        [TS_REASON_NOT_CAPTURED] = "it was not asked for when it was recorded",
-        [TS_REASON_MEMORY_MISSING] =
-            "contents that it needs are not in the trace",
+            "the driver differs from the one that captured it",
+        [TS_REASON_NOT_CAPTURED] = "it was not selected by --capture",
+        [TS_REASON_MEMORY_MISSING] = "memory that it needs is not in the trace",
         [TS_REASON_GLOBAL_MOVED] =
-            "something points to a variable that lies elsewhere now",
-        [TS_REASON_POINTER_DEAD] = "an argument pointed into freed memory",
+            "a pointer refers to a variable whose address has changed",
+        [TS_REASON_POINTER_DEAD] = "an argument points into freed memory",
         [TS_REASON_ESCAPE] =
-            "it touched memory that was not captured, or ended its process",
-        [TS_REASON_TIMEOUT] = "it did not end in time",
-        [TS_REASON_DEVICE_FAILED] = "the device refused it, or failed before",
-        [TS_REASON_BAD_CAPTURE] = "its record makes no sense",
+            "it accessed memory that was not captured, or ended its process",
+        [TS_REASON_TIMEOUT] = "it timed out",
+        [TS_REASON_DEVICE_FAILED] = "the device rejected it, or failed before",
+        [TS_REASON_BAD_CAPTURE] = "its record is invalid",
         [TS_REASON_NO_MEMORY] = "out of memory",
         [TS_REASON_TOO_MANY] =
-            "more kernels, streams or files of code than there is room for",
+            "the limit of kernels, streams or code files was exceeded",
         [TS_REASON_OTHER_BACKEND] =
-            "it is of another vendor than what is executed",
-        [TS_REASON_ROW_MISSING] =
-            "the trace lost the event that says when and where it ran",
+            "it belongs to another vendor than the executed operations",
+        [TS_REASON_ROW_MISSING] = "the event with its time and stream was lost",
     };
     const char *const text = reason < TS_REASON_LIMIT ? texts[reason] : NULL;
     return text ? text : "";
@@ -22196,7 +22197,7 @@ static ts_result ts__capture_add(ts_reader *reader, const uint8_t *bytes,
         if (ts__capture_parse(bytes, size, &more[reader->capture_count]))
             reader->capture_count++;
         else
-            *fault = ts__corrupt("the capture contradicts itself");
+            *fault = ts__corrupt("the capture is inconsistent");
     } // skip types of later versions
     return TS_OK;
 }
@@ -22610,7 +22611,7 @@ static bool ts__ex_code_bytes(ts_execution *e, ts_executor_code *code,
     if (bytes) code->size = size;
     if (result != TS_ERR_NOT_FOUND || size <= most)
         return result != TS_ERR_MEMORY;
-    snprintf(why, room, "its code of %.1f MiB does not fit into %.1f MiB",
+    snprintf(why, room, "its code of %.1f MiB exceeds %.1f MiB",
              (double)size / 1048576, (double)most / 1048576);
     return false;
 }
@@ -23964,7 +23965,7 @@ static void ts__ex_explain_shortage(const ts_execution *e,
     const double mib = 1024 * 1024;
     const size_t at = (size_t)snprintf(
         item->why, sizeof item->why,
-        "a buffer of %.1f MiB beside %.1f MiB in use does not fit",
+        "a buffer of %.1f MiB in addition to %.1f MiB in use does not fit",
         (double)e->missing_bytes / mib, (double)e->bytes / mib);
     if (e->desc.memory_bytes)
         snprintf(item->why + at, sizeof item->why - at, " into %.1f MiB",
@@ -24867,15 +24868,15 @@ static ts_result ts__ex_parts(ts_execution *e, ts__ex_plan *p, char *why,
         p->whole->parts++;
         if (e->as_graph && to < e->count) {
             snprintf(why, room,
-                     "memory was freed and taken again before operation %zu "
-                     "of them, so that they are more than one graph",
+                     "memory was freed and allocated again before operation "
+                     "%zu, so that the operations do not form a single graph",
                      to);
             return TS_ERR_UNSUPPORTED;
         }
         ts_result result = e->as_graph ? ts__ex_run_graph(e, p, to)
                                        : ts__ex_run_part(e, p, from, to);
         if (p->no_graphs) {
-            snprintf(why, room, "this device of %s has no graphs",
+            snprintf(why, room, "this device of %s does not support graphs",
                      e->desc.executor->name);
             return TS_ERR_UNSUPPORTED;
         }

@@ -369,7 +369,7 @@ static void watch_start(void)
     pthread_attr_destroy(&attributes);
     ts__signals_set(SIG_SETMASK, old, NULL);
     if (error) {
-        say("not recorded", "no thread to keep its times can be made");
+        say("not recorded", "the thread for its times cannot be created");
         ts_session_stop();
     }
 }
@@ -408,7 +408,7 @@ static void child_began(void)
     ts_stats stats;
     if (watch.state == TS_INJECT_ENDED) return;
     if (ts_session_stats(&stats) == TS_OK && !stats.recording)
-        say("not recorded", "its trace cannot be made");
+        say("not recorded", "its trace cannot be created");
     else
         watch_start();
 }
@@ -424,7 +424,7 @@ static bool set_capture(void)
         ts_stack_launches(ts_filter_stack_depth());
         return true;
     }
-    say("not recorded", "TRACESMITH_KINDS, _FILTER or _STACKS is wrong");
+    say("not recorded", "TRACESMITH_KINDS, _FILTER or _STACKS is invalid");
     return false;
 }
 
@@ -437,7 +437,7 @@ static bool set_keep(void)
     if (!keep.requested || ts_capture_parse(&keep.what, keep.room,
                                             sizeof keep.room, text) == TS_OK)
         return true;
-    say("not recorded", "TRACESMITH_CAPTURE is wrong");
+    say("not recorded", "TRACESMITH_CAPTURE is invalid");
     return false;
 }
 
@@ -502,7 +502,7 @@ static void start_once(void)
     log_open();
     if (!set_capture() || !set_keep()) return;
     if (!control_open()) {
-        say("not recorded", "TRACESMITH_CONTROL is of another ts-record");
+        say("not recorded", "TRACESMITH_CONTROL belongs to another ts-record");
         return;
     }
     if (!watch_prepare()) return;

@@ -249,7 +249,7 @@ static ts_result ts__vx_open(void **state, uint32_t device_count,
         *state = x;
         return TS_OK;
     }
-    snprintf(why, room, "the virtual accelerator does not open: %s",
+    snprintf(why, room, "the virtual accelerator cannot be opened: %s",
              ts_result_text(result));
     free(x);
     return result;
@@ -408,7 +408,7 @@ static ts_result ts__vx_load(void *state, const ts_executor_code *code,
     ts__vx *const x = state;
     if (code->form != TS_CAPTURE_FILE) return TS_ERR_UNSUPPORTED;
     if (x->module_count == TS__VX_MODULES) return ts__vx_too_many(x);
-    snprintf(why, room, "it is not where it was, or not the same");
+    snprintf(why, room, "its file was moved or changed");
     uint8_t *const bytes =
         code->bytes ? malloc((size_t)code->size + 1) : ts__vx_file(code);
     if (!bytes) return code->bytes ? TS_ERR_MEMORY : TS_ERR_NOT_FOUND;
@@ -423,7 +423,8 @@ static ts_result ts__vx_load(void *state, const ts_executor_code *code,
         return TS_OK;
     }
     const char *const error = result == TS_OK ? dlerror() : NULL;
-    snprintf(why, room, "%s", error ? error : "it is for another machine");
+    snprintf(why, room, "%s",
+             error ? error : "its code is for another machine");
     return result == TS_OK ? TS_ERR_NOT_FOUND : result;
 }
 

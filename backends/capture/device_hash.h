@@ -83,8 +83,7 @@ static inline void ts__cap_hash_mismatch(ts_capture_memory *memory)
 {
     memory->device_wrong = true;
     ts__cap_hash_report(memory,
-                        "on the host: the device had another hash of what "
-                        "was then copied");
+                        "on the host: the device computed a different hash");
 }
 
 #endif // TS__CAPTURE_DEVICE_HASH_H

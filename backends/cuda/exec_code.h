@@ -106,15 +106,15 @@ static ts_result ts__cx_load_code(void *state, const ts_executor_code *code,
     ts__cx *const x = state;
     x->reason = TS_REASON_NONE;
     if (!ts__cx_takes(x, code->form)) {
-        snprintf(why, room, "it is not code of this vendor's devices");
+        snprintf(why, room, "its code is not for devices of this vendor");
         return TS_ERR_UNSUPPORTED;
     }
     if (!code->bytes) {
-        snprintf(why, room, "the trace does not hold it");
+        snprintf(why, room, "the trace does not contain its code");
         return TS_ERR_NOT_FOUND;
     }
     if (!ts__cx_whole(code)) {
-        snprintf(why, room, "its file is cut short");
+        snprintf(why, room, "its file is truncated");
         return TS_ERR_UNSUPPORTED;
     }
     if (x->module_count == TS__CX_MODULES) return ts__cx_too_many(x);
@@ -129,7 +129,7 @@ static ts_result ts__cx_load_code(void *state, const ts_executor_code *code,
         *module = ++x->module_count;
         return TS_OK;
     }
-    snprintf(why, room, "the driver does not load it: %s",
+    snprintf(why, room, "the driver cannot load it: %s",
              ts__cx_error(x, error));
     free(m->bytes);
     memset(m, 0, sizeof *m);

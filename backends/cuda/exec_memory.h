@@ -414,7 +414,9 @@ static ts_result ts__cx_devices(ts__cx *x, uint32_t requested, char *why,
         return TS_ERR_UNSUPPORTED;
     }
     if (requested > (uint32_t)count || requested > TS__CX_DEVICES) {
-        snprintf(why, room, "the trace is of %u devices, and here are %d",
+        snprintf(why, room,
+                 "the trace uses %u devices, but this machine has "
+                 "%d",
                  (unsigned)requested, count);
         return TS_ERR_UNSUPPORTED;
     }
@@ -427,7 +429,7 @@ static ts_result ts__cx_devices(ts__cx *x, uint32_t requested, char *why,
     }
     if (!error) error = ts__cx_use(x, 0);
     if (error)
-        snprintf(why, room, "a device does not open: %s",
+        snprintf(why, room, "a device cannot be opened: %s",
                  ts__cx_error(x, error));
     return error ? TS_ERR_UNSUPPORTED : TS_OK;
 }

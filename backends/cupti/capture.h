@@ -218,8 +218,8 @@ static void ts__cu_keep_not(ts__cu *u)
     const bool kept = ts__cs_is_on() && ts__cs.vendor == &ts__cu_keep_vendor;
     ts__cs_stop(&ts__cu_keep_vendor);
     const bool requested = ts_capture_on() || TS__LOAD(&ts__cap_now.armed);
-    const char *const said = kept ? "ended: another profiler got CUPTI"
-                                  : "declined: another profiler has CUPTI";
+    const char *const said = kept ? "ended: another profiler took over CUPTI"
+                                  : "declined: another profiler uses CUPTI";
     const uint64_t now = ts_tick_now();
     char text[96];
     if (kept || requested)

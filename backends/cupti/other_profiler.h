@@ -279,12 +279,11 @@ static void ts__cu_note_request(const void *function)
     } else if (__atomic_exchange_n(&u->contended, 1, __ATOMIC_RELAXED)) {
         return; // already reported
     }
-    snprintf(text, sizeof text, "%s asked for %s %s", owner, u->table->product,
-             !yields ? "and was refused; ts-record --yield gives "
-                       "it up"
+    snprintf(text, sizeof text, "%s requested %s %s", owner, u->table->product,
+             !yields ? "and was refused; ts-record --yield allows it"
              : TS__LOAD(&u->standalone)
-                 ? "and has it until the end: from then on "
-                   "calls are recorded, not what they start"
+                 ? "and has it until the end: from then on calls are recorded, "
+                   "but not the operations that they start"
                  : "and did not get it in time");
     ts__cu_fact(u, "asked", text);
     ts_message(text);

@@ -850,8 +850,8 @@ static void ts__cu_refuse(ts__cu *u)
     char why[256];
     snprintf(
         why, sizeof why,
-        "%.120s %u: its records are not laid out as expected: nothing of its "
-        "devices is recorded (please report this version)",
+        "%.120s %u: its records have an unexpected layout, so that its devices "
+        "are not recorded (please report this version)",
         u->path, u->version);
     char key[64];
     snprintf(key, sizeof key, "backend.%s", u->table->name);

@@ -28,14 +28,14 @@ static bool ts__cu_open_standalone(ts__cu *u, char *why, size_t room)
 {
     if (u != ts__ca_engine || !ts__ca_calls(u)) return false;
     snprintf(why, room,
-             "another profiler (%.60s) has %s in this process: calls are "
-             "recorded, not what they start",
+             "another profiler (%.60s) uses %s in this process: calls are "
+             "recorded, but not the operations that they start",
              u->owner, u->table->product);
     __atomic_store_n(&u->on, ++u->generation, __ATOMIC_RELEASE);
     ts__cu_go_standalone(u);
     ts__cu_keep_not(u);
     if (ts__cu_work_start(u)) return true;
-    snprintf(why, room, "there is no thread for it");
+    snprintf(why, room, "its thread cannot be created");
     return false;
 }
 
@@ -49,7 +49,7 @@ static bool ts__cu_open(ts__cu *u, char *why, size_t room)
     ts__cu_clock_choose(u);
     ts__cu_clock_sample(u, true);
     if (u->call.callbacks(u->requested, u->completed) != 0) {
-        snprintf(why, room, "%s takes no buffers", u->table->product);
+        snprintf(why, room, "%s does not accept buffers", u->table->product);
         return false;
     }
     // release: pairs with the acquire in ts__cu_callback
@@ -58,7 +58,7 @@ static bool ts__cu_open(ts__cu *u, char *why, size_t room)
     if (!ts__cu_kinds(u, why, room)) return false;
     ts__cu_look(u);
     if (ts__cu_work_start(u)) return true;
-    snprintf(why, room, "there is no thread for it");
+    snprintf(why, room, "its thread cannot be created");
     return false;
 }
 
@@ -66,18 +66,18 @@ static ts_result ts__cu_start(ts__cu *u, char *why, size_t room)
 {
     if (ts__cu_forbidden == getpid() && u->memory) {
         snprintf(why, room,
-                 "a child made by fork cannot use the GPU of its "
-                 "parent; one that calls exec can");
+                 "a child created by fork cannot use the GPU of its parent, "
+                 "unless it calls exec");
         return TS_ERR_STATE;
     }
     if (ts__worker_hangs(&u->worker) || ts__worker_hangs(&u->rescue)) {
-        snprintf(why, room, "%s has not come back from the session before",
+        snprintf(why, room, "%s has not returned from the previous session",
                  u->table->product);
         return TS_ERR_STATE;
     }
     if (!ts__cu_library(u, why, room)) return TS_ERR_NOT_FOUND;
     if (!ts__cu_memory_get(u)) {
-        snprintf(why, room, "there is no memory for its buffers");
+        snprintf(why, room, "out of memory for its buffers");
         return TS_ERR_MEMORY;
     }
     ts__cu_reset(u);
@@ -106,8 +106,8 @@ static void ts__cu_faults(ts__cu *u)
         ts__lose(&u->lost, TS__CU_DEAF, 0, waits - u->device_syncs);
     if (u->version < u->table->graphs_bad && u->generation > 1 && u->of_graphs)
         ts__cu_fact(u, "fault",
-                    "before CUDA 13.1 Update 1 kernels of graphs may name the "
-                    "wrong launch from the second session of a process on");
+                    "before CUDA 13.1 Update 1, kernels of graphs may refer to "
+                    "the wrong launch from the second session of a process on");
 }
 
 // Writes the summary at the end of a session. The caller holds `decode`.
@@ -138,8 +138,8 @@ static void ts__cu_sum_up(ts__cu *u)
     const char *const other = ts__cu_other();
     char text[160];
     snprintf(text, sizeof text,
-             "%s is in this process; while TraceSmith records it sees no work "
-             "of the GPU",
+             "%s is in this process; it does not see GPU operations while "
+             "TraceSmith records",
              other ? other : "");
     if (other) ts__cu_fact(u, "other", text);
     if (__atomic_load_n(&u->fatal, __ATOMIC_ACQUIRE))

@@ -171,7 +171,7 @@ static bool ts__cu_library(ts__cu *u, char *why, size_t room)
     Dl_info about;
     void *const library = ts__cu_find(t);
     if (!library) {
-        snprintf(why, room, "%s is not there", t->library);
+        snprintf(why, room, "%s was not found", t->library);
         return false;
     }
     const char *const lacks = ts__cu_load(&u->call, t, library);
@@ -235,16 +235,16 @@ static bool ts__cu_subscribe(ts__cu *u, char *why, size_t room)
         snprintf(u->owner, sizeof u->owner, "%.60s",
                  other[0] ? other
                  : guess  ? guess
-                          : "which does not say its name");
+                          : "which does not report its name");
         snprintf(why, room,
-                 "another profiler (%.60s) has %s in this process, and only "
+                 "another profiler (%.60s) uses %s in this process, and only "
                  "one can: run without it to record the GPU",
                  u->owner, u->table->product);
     } else if (result == 999 || result == 15) {
-        snprintf(why, room, "no driver answers %s (%.60s)", u->table->product,
-                 ts__cu_result(u, result));
+        snprintf(why, room, "no driver responds to %s (%.60s)",
+                 u->table->product, ts__cu_result(u, result));
     } else {
-        snprintf(why, room, "%s refuses: %.60s (%d)", u->table->product,
+        snprintf(why, room, "%s fails: %.60s (%d)", u->table->product,
                  ts__cu_result(u, result), result);
     }
     return false;
@@ -341,7 +341,7 @@ static bool ts__cu_kinds(ts__cu *u, char *why, size_t room)
         u->kinds_on[i] = result == 0;
         if (result == 0) continue;
         if (i == TS__CU_KERNEL) {
-            snprintf(why, room, "%s gives no kernels: %.60s (%d)",
+            snprintf(why, room, "%s cannot report kernels: %.60s (%d)",
                      u->table->product, ts__cu_result(u, result), result);
             return false;
         }

@@ -20,11 +20,11 @@
 #define TS__CU_SILENCE_SAID UINT64_MAX
 static const char ts__cu_silent[] =
     "kernels were launched, but none was reported: this version, or another "
-    "tool, keeps them";
+    "tool, withholds them";
 
 static const char ts__cu_unheard[] =
-    "beside the other profiler no call of CUDA was seen: those of a runtime "
-    "that is linked statically cannot be";
+    "no CUDA call was seen while another profiler was active: calls of a "
+    "statically linked runtime cannot be recorded";
 
 // Reports in the trace that many launches have had no kernel records for a long
 // time. Done at once, because the process may not end regularly. The caller

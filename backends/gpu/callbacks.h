@@ -295,7 +295,7 @@ static bool ts__cs_start(const ts__cs_vendor *vendor, uint32_t session)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (ts__cs_is_on() && ts__cs.vendor != vendor) {
         ts_metadata_text(0, vendor->refusal,
-                         "declined: operations of another vendor are kept");
+                         "declined: operations of another vendor are captured");
         return false;
     }
     pthread_once(&once, ts__cs_conditions);

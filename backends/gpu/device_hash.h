@@ -112,9 +112,9 @@ static bool ts__cs_hash_answer(ts__cs_job *job)
     if (!own->tried) {
         const bool loaded = ts__cs_hash_load(d, own);
         if (!loaded && !own->wrong)
-            own->wrong = "on the host: the driver does not take the kernel";
+            own->wrong = "on the host: the driver cannot load the kernel";
         else if (loaded && !ts__cs_hash_tried(d, own, job->until_ns))
-            own->wrong = "on the host: the device hashes wrongly";
+            own->wrong = "on the host: the device computes wrong hashes";
         own->tried = true;
     }
     job->name = own->wrong;

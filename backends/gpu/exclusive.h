@@ -53,7 +53,7 @@ static void ts__cs_test(void *context)
     ts__cs.unsafe = !safe;
     if (ts__cs.unsafe)
         ts_metadata_text(0, ts__cs.vendor->refusal,
-                         "declined: the driver does not answer within a call");
+                         "declined: the driver does not respond within a call");
 }
 
 // Returns whether the driver answers while a call is in flight. Tested once,

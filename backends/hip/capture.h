@@ -242,7 +242,7 @@ static void ts__hs_start(bool can, uint32_t session)
         ts__cs_start(&ts__hs_vendor, session);
     else
         ts_metadata_text(0, "capture.hip",
-                         "declined: only rocprofiler-sdk tells enough of "
+                         "declined: only rocprofiler-sdk reports enough about "
                          "calls");
 }
 

@@ -121,10 +121,10 @@ static ts__hs_function *ts__hs_function_current(ts__hs_function *f)
         return f;
     ts_metadata_text(0, "capture.hip",
                      TS__LOAD(&ts__hs.kept) < TS__HS_KEPT
-                         ? "kernels are declined: a compressed bundle of their "
-                           "file cannot be unpacked"
+                         ? "kernels are declined: a compressed code bundle "
+                           "cannot be unpacked"
                          : "kernels are declined: the code in compressed "
-                           "bundles is more than 1 GiB");
+                           "bundles exceeds 1 GiB");
     return f;
 }
 

@@ -111,10 +111,10 @@ static bool ts__hs_hash_make(ts__cs_own *own, const char *architecture)
     ts__hs_compiler c;
     if (ts__hs_hash.code && !strcmp(ts__hs_hash.architecture, architecture))
         return true;
-    own->wrong = "on the host: there is no hiprtc, or the device's kind is "
-                 "not known";
+    own->wrong = "on the host: hiprtc was not found, or the type of the device "
+                 "is unknown";
     if (!*architecture || !ts__hs_compiler_find(&c)) return false;
-    own->wrong = "on the host: hiprtc does not compile the kernel";
+    own->wrong = "on the host: hiprtc cannot compile the kernel";
     char *const text = ts__cs_text_of(ts__hip_hash_text, parts);
     const bool done = text && ts__hs_compile(&c, text, architecture);
     free(text);

@@ -117,7 +117,7 @@ static void ts__hook_new_start(uint32_t functions)
         if (ts__hook_sizes[i].functions == functions)
             ts__hook.data_size = ts__hook_sizes[i].size;
     if (!ts__hook.data_size)
-        ts__hip.lack = "without calls: this version of HIP is not known";
+        ts__hip.lack = "without calls: this version of HIP is unknown";
     ts__activity_devices(true);
     ts__hook.register_tracer(ts__hook_on_event);
 }

@@ -557,12 +557,12 @@ static const char *ts__rp_request(void)
     ts__rp_find_kinds();
     if (call->create_context(&ts__rp.context) != 0 ||
         call->create_context(&ts__rp.objects) != 0)
-        return "it gives no context";
-    if (!ts__rp.dispatch || !ts__rp.hip) return "it does not know HIP";
+        return "it cannot create a context";
+    if (!ts__rp.dispatch || !ts__rp.hip) return "it does not support HIP";
     if (call->create_buffer(ts__rp.context, TS__RP_BUFFER, TS__RP_BUFFER / 2,
                             TS__RP_LOSSLESS, ts__rp_on_records, NULL,
                             &ts__rp.buffer) != 0)
-        return "it gives no buffer";
+        return "it cannot create a buffer";
     if (call->create_thread && call->assign_thread &&
         call->create_thread(&thread) == 0)
         call->assign_thread(ts__rp.buffer, thread);
@@ -570,11 +570,11 @@ static const char *ts__rp_request(void)
         call->callback_service(ts__rp.objects, ts__rp.code, NULL, 0,
                                ts__rp_on_code, NULL) != 0 ||
         call->start_context(ts__rp.objects) != 0)
-        return "it gives no names of kernels";
-    if (!ts__rp_request_calls()) return "it gives no calls of HIP";
+        return "it does not report names of kernels";
+    if (!ts__rp_request_calls()) return "it does not report HIP calls";
     if (call->buffer_service(ts__rp.context, ts__rp.dispatch, NULL, 0,
                              ts__rp.buffer) != 0)
-        return "it gives no kernels";
+        return "it does not report kernels";
     // The other services are optional; if one is refused, the trace lacks it.
     if (ts__rp.stream)
         call->callback_service(ts__rp.context, ts__rp.stream, NULL, 0,
@@ -664,14 +664,15 @@ static bool ts__rp_force(char *why, size_t room)
         return false;
     }
     if (!ts__rp.call.force_configure) {
-        snprintf(why, room, "it cannot be asked by a program");
+        snprintf(why, room, "a program cannot request it");
         return false;
     }
     const int status = ts__rp.call.force_configure(ts__rp_configure);
     if (status != 0 && !ts__rp.ready && !ts__rp.coming)
         snprintf(why, room,
-                 status == TS__RP_LOCKED ? "HIP was used before it was asked"
-                                         : "it refused (status %d)",
+                 status == TS__RP_LOCKED
+                     ? "HIP was used before it was requested"
+                     : "it refused (status %d)",
                  status);
     return ts__rp.ready || ts__rp.coming;
 }

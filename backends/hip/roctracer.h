@@ -306,7 +306,7 @@ static bool ts__rt_open(char *why, size_t room)
     if (missing)
         snprintf(why, room, "it has no %s", missing);
     else if (ts__rt.call.open_pool(&properties, &ts__rt.pool) != 0)
-        snprintf(why, room, "it gives no pool");
+        snprintf(why, room, "it cannot create a pool");
     return !missing && ts__rt.pool;
 }
 
@@ -333,7 +333,7 @@ static bool ts__rt_start(char *why, size_t room)
     ts__activity_devices(dlsym(runtime, "hipRegisterTracerCallback") != NULL);
     ts__hip_define_all(ts__rt_name_of);
     if (ts__rt.call.enable_activity(TS__ACTIVITY_OPS, ts__rt.pool) != 0) {
-        snprintf(why, room, "it gives no operations");
+        snprintf(why, room, "it does not report operations");
         return false;
     }
     ts__rt_callbacks(true);

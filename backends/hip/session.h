@@ -112,12 +112,12 @@ static ts_result ts__hip_start(char *why, size_t room)
 {
     if (ts__hip.dead || ts__hip.left) {
         snprintf(why, room,
-                 ts__hip.dead ? "HIP cannot be used in a child made by fork"
+                 ts__hip.dead ? "HIP cannot be used in a child created by fork"
                               : "the program is ending");
         return TS_ERR_STATE;
     }
     if (ts__worker_hangs(&ts__hip.worker)) {
-        snprintf(why, room, "its library does not answer any more");
+        snprintf(why, room, "its library does not respond any more");
         return TS_ERR_STATE;
     }
     if (!ts__hip.handles++) {
@@ -144,7 +144,7 @@ static ts_result ts__hip_start(char *why, size_t room)
     TS__STORE(&ts__hip.on, 0);
     ts__hs_stop();
     ts__hip.way->stop();
-    snprintf(why, room, "there is no thread for it");
+    snprintf(why, room, "its thread cannot be created");
     return TS_ERR_UNSUPPORTED;
 }
 

@@ -153,7 +153,7 @@ static bool ts__shim_start(char *why, size_t room)
         snprintf(why, room, "the program has not loaded libamdhip64.so");
         return false;
     }
-    ts__hip.lack = "calls only: nothing tells when the device worked";
+    ts__hip.lack = "calls only: the times of operations are unknown";
     ts__activity_devices(false);
     ts__patch_files(&set);
     return true;

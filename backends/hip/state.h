@@ -90,8 +90,8 @@ static const char *const ts__hip_texts[] = {
     "records of an unknown size",
     "not handed over in time at the end",
     "launches without a report of their kernel",
-    "records for which there was no memory",
-    "operations on streams beyond the number that is kept: on the device",
+    "records lost because of insufficient memory",
+    "operations on streams beyond the maximum number: recorded on the device",
     NULL
 };
 

@@ -136,7 +136,8 @@ static void ts__cl_order(ts__cl_queue *q, const ts__cl_command *c,
     // Other threads may have enqueued commands meanwhile: a lower bound.
     if (waits_for_all && q->next_barrier)
         ts_loss_report(q->track, TS_LOSS_BACKEND,
-                       "commands before a barrier are not tied to it",
+                       "commands before a barrier are not recorded as its "
+                       "dependencies",
                        TS__CL_SINCE_MAX / 2, c->called[0], c->called[1]);
     if (barrier) q->barrier = c->op.correlation;
     if (waits_for_all) ts__cl_since_remove(q, q->since_count);
@@ -206,8 +207,8 @@ static int32_t ts__cl_end(ts__cl_call *call, int32_t result,
     if (call->missed && done)
         ts_loss_report(call->queue ? call->queue->track : 0, TS_LOSS_BACKEND,
                        call->queue && !call->queue->timed
-                           ? "a queue has no times"
-                           : "no memory for a command",
+                           ? "a queue does not report times"
+                           : "out of memory for a command",
                        1, call->start, ts_tick_now());
     // The handle may have belonged to another command.
     if (!c && done && event && !TS__LOAD(&ts__cl.off))

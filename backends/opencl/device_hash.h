@@ -226,7 +226,7 @@ static void ts__cl_hasher_new(ts__cl_hasher *h, ts__cl_handle context,
     h->pays = !unified && !(type & TS__CL_DEVICE_TYPE_CPU);
     if (!h->pays && ts__cap_now.desc.hash == TS_CAPTURE_HASH_AUTO) return;
     if (!ts__cl_hash_build(h, context)) {
-        h->wrong = "on the host: the driver does not build the kernel";
+        h->wrong = "on the host: the driver cannot build the kernel";
         return;
     }
     ts__cl.next.clGetKernelWorkGroupInfo(h->kernel, device,
@@ -236,9 +236,9 @@ static void ts__cl_hasher_new(ts__cl_hasher *h, ts__cl_handle context,
     h->hashes =
         ts__cl.next.clCreateBuffer(context, 1, TS__CL_HASHES, NULL, &error);
     if (!h->items || !h->hashes)
-        h->wrong = "on the host: the device has no room for it";
+        h->wrong = "on the host: the device has not enough memory";
     else if (!ts__cl_hash_tried(h, context, queue))
-        h->wrong = "on the host: the device hashes wrongly";
+        h->wrong = "on the host: the device computes wrong hashes";
 }
 
 // Takes the hash kernel for a device out of the list; a new entry has only the

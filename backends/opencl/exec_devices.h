@@ -27,8 +27,8 @@ static bool ts__ox_load_library(ts__ox *x, char *why, size_t room)
     x->library = TS__OX_OPEN();
     if (!x->library) {
         snprintf(why, room,
-                 "there is no OpenCL on this machine: libOpenCL.so.1 cannot be "
-                 "loaded (install a loader and a driver, such as "
+                 "OpenCL is not installed on this machine: libOpenCL.so.1 "
+                 "cannot be loaded (install a loader and a driver, such as "
                  "pocl-opencl-icd)");
         return false;
     }
@@ -45,8 +45,7 @@ static bool ts__ox_load_library(ts__ox *x, char *why, size_t room)
 #undef TS__X
     if (missing)
         snprintf(why, room,
-                 "the OpenCL of this machine is too old: it has "
-                 "no %s",
+                 "the OpenCL version of this machine is too old: it has no %s",
                  missing);
     return !missing;
 }
@@ -106,7 +105,7 @@ static void ts__ox_list_devices(const ts__ox_device *all, uint32_t count,
                                 const char *recorded, char *why, size_t room)
 {
     const char *const requested = getenv("TRACESMITH_OPENCL_DEVICE");
-    int at = snprintf(why, room, "there is no OpenCL device '%s' here",
+    int at = snprintf(why, room, "this machine has no OpenCL device '%s'",
                       requested && *requested ? requested
                       : recorded              ? recorded
                                               : "");
@@ -147,8 +146,8 @@ static bool ts__ox_devices(ts__ox *x, uint32_t device_count,
         }
         if (platform && platform != all[at].platform) {
             snprintf(why, room,
-                     "its devices are of several platforms here, "
-                     "which share no memory");
+                     "its devices belong to several platforms on this machine, "
+                     "which cannot share memory");
             return false;
         }
         platform = x->platform = all[at].platform;
@@ -172,7 +171,8 @@ static bool ts__ox_make_context(ts__ox *x, char *why, size_t room)
     x->context =
         x->cl.clCreateContext(NULL, count, devices, NULL, NULL, &error);
     if (!x->context)
-        snprintf(why, room, "OpenCL makes no context (error %d)", (int)error);
+        snprintf(why, room, "OpenCL cannot create a context (error %d)",
+                 (int)error);
     return x->context != NULL;
 }
 

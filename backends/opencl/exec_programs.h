@@ -20,7 +20,7 @@ static void ts__ox_log(const ts__ox *x, ts__ox_handle program, char *why,
 {
     size_t size = 0;
     char *log = NULL;
-    snprintf(why, room, "the program does not build");
+    snprintf(why, room, "the program cannot be built");
     x->cl.clGetProgramBuildInfo(program, x->devices[0],
                                 TS__OX_PROGRAM_BUILD_LOG, 0, NULL, &size);
     if (size > 1 && size < 1 << 24) log = calloc(1, size + 1);
@@ -32,7 +32,8 @@ static void ts__ox_log(const ts__ox *x, ts__ox_handle program, char *why,
         for (int lines = 0; lines < 3; lines++)
             end += strcspn(log + end, "\n") + (log[end] == '\n');
         log[end] = 0;
-        if (*text) snprintf(why, room, "the program does not build:\n%s", text);
+        if (*text)
+            snprintf(why, room, "the program cannot be built:\n%s", text);
     }
     free(log);
 }
@@ -80,9 +81,9 @@ static ts_result ts__ox_load(void *state, const ts_executor_code *code,
     ts__ox *const x = state;
     int32_t error = 0;
     x->reason = TS_REASON_NONE;
-    snprintf(why, room, "the trace does not have it");
+    snprintf(why, room, "the trace does not contain its code");
     if (!code->bytes || !code->size) return TS_ERR_NOT_FOUND;
-    snprintf(why, room, "it is not for a device of this machine");
+    snprintf(why, room, "its code is not for a device of this machine");
     const ts__ox_handle program = ts__ox_program(x, code, &error);
     if (!program) return TS_ERR_UNSUPPORTED;
     error = x->cl.clBuildProgram(

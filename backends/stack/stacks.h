@@ -116,8 +116,8 @@ void ts_stack_launches(uint32_t depth)
 const char *ts_stack_problem(void)
 {
     return ts__stack_works() ? NULL
-                             : "the program is built without unwind tables, "
-                               "or of a kind that cannot be read";
+                             : "the program has no unwind tables, or they "
+                               "cannot be read";
 }
 
 #endif // TS__STACK_STACKS_H

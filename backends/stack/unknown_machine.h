@@ -30,8 +30,8 @@ void ts_stack_launches(uint32_t depth)
 
 const char *ts_stack_problem(void)
 {
-    return "stacks are known on x86-64 and aarch64 with Linux only, elsewhere "
-           "by libunwind (TRACESMITH_LIBUNWIND)";
+    return "call stacks are supported on Linux x86-64 and aarch64 only; "
+           "elsewhere define TRACESMITH_LIBUNWIND";
 }
 
 #endif // TS__STACK_UNKNOWN_MACHINE_H

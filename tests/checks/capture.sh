@@ -197,7 +197,7 @@ check "capture: ts-record names what could not be recorded" sh -c '
 check "capture: a control file that is too small is said, and no more" sh -c '
     : >$0/short && TRACESMITH_CONTROL=$0/short TRACESMITH_LOG=$0/short.log \
         TRACESMITH_OUT=$0/short.sbt NVTX_INJECTION64_PATH=$1 $0/client plain \
-        >$0/short.out && grep -q "of another ts-record" $0/short.log' \
+        >$0/short.out && grep -q "belongs to another ts-record" $0/short.log' \
     $folder "$inject"
 check "capture: without TRACESMITH_OUT nothing is recorded" sh -c '
     mkdir $0 && NVTX_INJECTION64_PATH=$1 $2 >/dev/null &&
@@ -276,7 +276,7 @@ for program in cuda_program cuda_program13; do
         cat $0/taken_$1/info
         grep "backend.cupti another profiler.*: calls are recorded" \
             $0/taken_$1/info && grep "cupti.launches 25" $0/taken_$1/info &&
-            grep "28 backend .*started: another profiler has it" \
+            grep "28 backend .*memsets: another profiler records them" \
                 $0/taken_$1/info &&
             grep "^  api_call  *32 " $0/taken_$1/info' $folder $program
 done
@@ -348,7 +348,7 @@ check "capture: ts-record, a program with a profiler of its own" sh -c '
         grep -q "^  kernel  *$1 " $0/two.info &&
             grep -q "recorded $1 of 25 launches" $0/two.err || exit 1
         grep -q "^  api_call  *27 " $0/two.info || exit 1
-        test -z "$2" || grep "^ *$2 backend .*another profiler has it" \
+        test -z "$2" || grep "^ *$2 backend .*another profiler records them" \
             $0/two.info || exit 1
     }
     asked() {
@@ -357,18 +357,18 @@ check "capture: ts-record, a program with a profiler of its own" sh -c '
     }
     # Who asks is refused, and named.
     run refused -o $0/two.sbt -- $0/cuda_two
-    kernels 25 "" && asked "cuda_two asked for CUPTI and was refused"
+    kernels 25 "" && asked "cuda_two requested CUPTI and was refused"
     run refused -o $0/two.sbt --yield=kineto -- $0/cuda_two
-    kernels 25 "" && asked "cuda_two asked for CUPTI and was refused"
+    kernels 25 "" && asked "cuda_two requested CUPTI and was refused"
     # Or gets what it gets alone, and we the calls.
     run "15 kernels" -o $0/two.sbt --yield -- $0/cuda_two
-    kernels 10 15 && asked "cuda_two asked for CUPTI and has it until the end"
+    kernels 10 15 && asked "cuda_two requested CUPTI and has it until the end"
     run "15 kernels" -o $0/two.sbt --yield -- $0/cuda_two names
-    kernels 10 15 && asked "cuda_two asked for CUPTI and has it"
+    kernels 10 15 && asked "cuda_two requested CUPTI and has it"
     run "15 kernels" -o $0/two.sbt --yield=kineto -- $0/cuda_two \
         $PWD/$0/libkineto_double.so
     kernels 10 15
-    asked "PyTorch.s profiler (Kineto), libkineto_double.so asked for \
+    asked "PyTorch.s profiler (Kineto), libkineto_double.so requested \
 CUPTI and has it"' $folder
 check "capture: ts-record, a CUDA program, and a flush that hangs" sh -c '
     export LD_LIBRARY_PATH=$0/cuda DOUBLE_hang_flush=1
@@ -488,7 +488,7 @@ check "capture: two devices of CUDA in another process" sh -c '
     again 0 "same: 7 operations" --device 1 &&
         again 0 "same: 1 operations" --device 1 --ops 9..9 || exit 1
     DOUBLE_CUDA_WRONG=biased again 1 "first divergence: operation 4" || exit 1
-    DOUBLE_CUDA_DEVICES=1 again 3 "is of 2 devices, and here are 1$" &&
+    DOUBLE_CUDA_DEVICES=1 again 3 "uses 2 devices, but this machine has 1$" &&
         build/ts-replay --execute --trust $trace --extract biased \
             --device 1 -o $dir/far >$dir/out 2>&1 || { cat $dir/out; exit 1; }
     (cd $dir/far && gcc main.c -o main -ldl) || exit 1

@@ -149,7 +149,7 @@ replays "what nobody captured has no rows" 0 \
     '^           not shown: 7 that were not captured; --json lists all' \
     $folder/few.sbt
 replays "why nobody captured it" 0 \
-    '7 NOT_CAPTURED: it was not asked for when it was recorded' \
+    '7 NOT_CAPTURED: it was not selected by --capture' \
     $folder/few.sbt
 replays "two frames on a trigger, from the middle" 0 'same: 4 operations' \
     $folder/frames.sbt

@@ -130,7 +130,7 @@ replays "two devices" 0 '10 as recorded (S1), 2 rewritten' devices
 replays "two devices in a chain" 0 'same: 12 operations' devices --chain
 unset DOUBLE_CUDA_DEVICES
 DOUBLE_CUDA_DEVICES=1 replays "one device where there were two" 3 \
-    'of 2 devices, and here are 1' devices
+    'uses 2 devices, but this machine has 1' devices
 replays "what was not declined" 0 'same: 5 operations' declined
 export DOUBLE_CUDA_REFUSE=1000 DOUBLE_CUDA_ARENA=7d0000000000
 replays "what may move lies elsewhere" 0 \

@@ -166,7 +166,7 @@ for hook in new old; do
     holds ${hook}_zero $hook "10 records were LOST"
 done
 recorded hook_newer new HIP_DOUBLE=newer
-holds hook_newer new "without calls: this version of HIP is not known"
+holds hook_newer new "without calls: this version of HIP is unknown"
 
 # Addresses that are found at the first call, and all at the start.
 for bound in lazy now; do

@@ -471,7 +471,7 @@ part_capture() {
     again 'two devices' 10 "$programs/cuda_wide" devices
     again 'runtime API' 7 "$programs/cuda_libraries" runtime
     again 'cuBLAS' 3 "$programs/cuda_libraries" cublas
-    if grep -q 'does not answer within' "$dir/info2" 2>/dev/null; then
+    if grep -q 'does not respond within' "$dir/info2" 2>/dev/null; then
         row 'the driver answers within a call' no ''
     elif test -s "$dir/info2"; then
         row 'the driver answers within a call' yes "$(

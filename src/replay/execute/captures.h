@@ -13,55 +13,55 @@ TS_API const char *ts_reason_name(uint32_t reason)
 TS_API const char *ts_reason_text(uint32_t reason)
 {
     static const char *const texts[TS_REASON_LIMIT] = {
-        [TS_REASON_VA_UNAVAILABLE] = "its memory cannot have its old address",
+        [TS_REASON_VA_UNAVAILABLE] = "its memory cannot get its recorded "
+                                     "address",
         [TS_REASON_IMAGE_MISSING] =
             "its code is neither in the trace nor on this machine",
         [TS_REASON_IMAGE_ARCH] =
-            "its code is for another machine, or does not build",
-        [TS_REASON_PARAM_LAYOUT_UNKNOWN] = "nobody knows how its arguments lie",
+            "its code is for another type of device, or does not build",
+        [TS_REASON_PARAM_LAYOUT_UNKNOWN] =
+            "the layout of its arguments is unknown",
         [TS_REASON_UVM] = "managed or shared virtual memory",
         [TS_REASON_IPC] = "memory of another process",
         [TS_REASON_EXTERNAL_MEMORY] = "memory of another interface",
         [TS_REASON_MULTICAST] = "multicast memory",
-        [TS_REASON_PEER] = "memory of a peer that is not there",
-        [TS_REASON_COLLECTIVE] = "it works with other processes",
-        [TS_REASON_HOST_CALLBACK] = "a function of the host",
-        [TS_REASON_DEVICE_HEAP] = "it allocates on the device",
-        [TS_REASON_CDP] = "it launches from the device",
+        [TS_REASON_PEER] = "memory of a peer device that is not present",
+        [TS_REASON_COLLECTIVE] = "it communicates with other processes",
+        [TS_REASON_HOST_CALLBACK] = "a host function",
+        [TS_REASON_DEVICE_HEAP] = "it allocates memory on the device",
+        [TS_REASON_CDP] = "it launches kernels from the device",
         [TS_REASON_COND_GRAPH] = "a conditional node of a graph",
         [TS_REASON_DEVICE_UPDATABLE_NODE] =
-            "a node of a graph that the device changes",
+            "a graph node that the device updates",
         [TS_REASON_TEXTURE_BINDLESS] = "texture handles in memory",
         [TS_REASON_STREAM_MEMOP] = "it waits for a value in memory",
         [TS_REASON_DRAIN_TIMEOUT] =
-            "the device did not get idle in time when it was recorded",
+            "the device did not become idle in time during the capture",
         [TS_REASON_SNAPSHOT_BUDGET] =
-            "its contents were left out for the budget",
+            "its memory was not captured because the budget was reached",
         [TS_REASON_IN_CAPTURE] =
-            "launched while a stream was recorded into a graph",
+            "it was launched during a stream capture into a graph",
         [TS_REASON_ATTACHED_LATE] =
-            "it uses what was made before anybody looked",
-        [TS_REASON_ATTR_UNKNOWN] = "a launch attribute that nobody knows",
+            "it uses an object that was created before recording started",
+        [TS_REASON_ATTR_UNKNOWN] = "an unknown launch attribute",
         [TS_REASON_DRIVER_MISMATCH] =
-            "another driver than the one that captured",
-        [TS_REASON_NOT_CAPTURED] = "it was not asked for when it was recorded",
-        [TS_REASON_MEMORY_MISSING] =
-            "contents that it needs are not in the trace",
+            "the driver differs from the one that captured it",
+        [TS_REASON_NOT_CAPTURED] = "it was not selected by --capture",
+        [TS_REASON_MEMORY_MISSING] = "memory that it needs is not in the trace",
         [TS_REASON_GLOBAL_MOVED] =
-            "something points to a variable that lies elsewhere now",
-        [TS_REASON_POINTER_DEAD] = "an argument pointed into freed memory",
+            "a pointer refers to a variable whose address has changed",
+        [TS_REASON_POINTER_DEAD] = "an argument points into freed memory",
         [TS_REASON_ESCAPE] =
-            "it touched memory that was not captured, or ended its process",
-        [TS_REASON_TIMEOUT] = "it did not end in time",
-        [TS_REASON_DEVICE_FAILED] = "the device refused it, or failed before",
-        [TS_REASON_BAD_CAPTURE] = "its record makes no sense",
+            "it accessed memory that was not captured, or ended its process",
+        [TS_REASON_TIMEOUT] = "it timed out",
+        [TS_REASON_DEVICE_FAILED] = "the device rejected it, or failed before",
+        [TS_REASON_BAD_CAPTURE] = "its record is invalid",
         [TS_REASON_NO_MEMORY] = "out of memory",
         [TS_REASON_TOO_MANY] =
-            "more kernels, streams or files of code than there is room for",
+            "the limit of kernels, streams or code files was exceeded",
         [TS_REASON_OTHER_BACKEND] =
-            "it is of another vendor than what is executed",
-        [TS_REASON_ROW_MISSING] =
-            "the trace lost the event that says when and where it ran",
+            "it belongs to another vendor than the executed operations",
+        [TS_REASON_ROW_MISSING] = "the event with its time and stream was lost",
     };
     const char *const text = reason < TS_REASON_LIMIT ? texts[reason] : NULL;
     return text ? text : "";
@@ -236,7 +236,7 @@ static ts_result ts__capture_add(ts_reader *reader, const uint8_t *bytes,
         if (ts__capture_parse(bytes, size, &more[reader->capture_count]))
             reader->capture_count++;
         else
-            *fault = ts__corrupt("the capture contradicts itself");
+            *fault = ts__corrupt("the capture is inconsistent");
     } // skip types of later versions
     return TS_OK;
 }

@@ -222,15 +222,15 @@ static ts_result ts__ex_parts(ts_execution *e, ts__ex_plan *p, char *why,
         p->whole->parts++;
         if (e->as_graph && to < e->count) {
             snprintf(why, room,
-                     "memory was freed and taken again before operation %zu "
-                     "of them, so that they are more than one graph",
+                     "memory was freed and allocated again before operation "
+                     "%zu, so that the operations do not form a single graph",
                      to);
             return TS_ERR_UNSUPPORTED;
         }
         ts_result result = e->as_graph ? ts__ex_run_graph(e, p, to)
                                        : ts__ex_run_part(e, p, from, to);
         if (p->no_graphs) {
-            snprintf(why, room, "this device of %s has no graphs",
+            snprintf(why, room, "this device of %s does not support graphs",
                      e->desc.executor->name);
             return TS_ERR_UNSUPPORTED;
         }

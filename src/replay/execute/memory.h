@@ -17,7 +17,7 @@ static bool ts__ex_code_bytes(ts_execution *e, ts_executor_code *code,
     if (bytes) code->size = size;
     if (result != TS_ERR_NOT_FOUND || size <= most)
         return result != TS_ERR_MEMORY;
-    snprintf(why, room, "its code of %.1f MiB does not fit into %.1f MiB",
+    snprintf(why, room, "its code of %.1f MiB exceeds %.1f MiB",
              (double)size / 1048576, (double)most / 1048576);
     return false;
 }

@@ -121,7 +121,7 @@ static void ts__ex_explain_shortage(const ts_execution *e,
     const double mib = 1024 * 1024;
     const size_t at = (size_t)snprintf(
         item->why, sizeof item->why,
-        "a buffer of %.1f MiB beside %.1f MiB in use does not fit",
+        "a buffer of %.1f MiB in addition to %.1f MiB in use does not fit",
         (double)e->missing_bytes / mib, (double)e->bytes / mib);
     if (e->desc.memory_bytes)
         snprintf(item->why + at, sizeof item->why - at, " into %.1f MiB",

@@ -2,7 +2,7 @@
 
 static const ts__fault ts__truncated = { TS_ERR_TRUNCATED,
                                          "the file ends inside a chunk" };
-static const ts__fault ts__unreadable = { TS_ERR_IO, "reading fails" };
+static const ts__fault ts__unreadable = { TS_ERR_IO, "reading failed" };
 
 /*
     A file is read into private memory and never mapped. Other processes may

@@ -9,10 +9,10 @@ static const char *ts__header_check(const ts_chunk_header *header)
     if (header->flags & TS_CHUNK_RESERVED || header->reserved)
         return "a reserved bit of the chunk is set";
     if (header->count > TS_CHUNK_COUNT_MAX || header->raw_size > raw_max)
-        return "the chunk claims to be larger than any may be";
+        return "the size of the chunk exceeds the limit";
     if (!(header->flags & TS_CHUNK_ZSTD) &&
         header->stored_size != header->raw_size)
-        return "the chunk's two sizes contradict each other";
+        return "the two sizes of the chunk are inconsistent";
     if (header->kind == TS_CHUNK_EVENTS &&
         header->last - header->first > INT64_MAX)
         return "the chunk ends before it begins";
@@ -34,7 +34,7 @@ static ts__fault ts__in_chunk_check(const ts_reader *reader, uint64_t offset,
         ts__read_at(reader, offset, &chunk->header, sizeof *header);
     if (fault.result != TS_OK) return fault;
     if (header->magic != TS_CHUNK_MAGIC)
-        return ts__corrupt("no chunk begins here");
+        return ts__corrupt("no chunk begins at this offset");
     if (reader->session_known && header->session != reader->session)
         return ts__corrupt("the chunk belongs to another session");
     const char *const text = ts__header_check(header);

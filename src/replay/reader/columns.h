@@ -84,7 +84,7 @@ static const char *ts__columns_find(const uint8_t *payload, uint32_t size,
     if (size < 16) return "the chunk is too short for columns";
     const uint32_t column_count = ts__get32(payload);
     if (column_count > TS_COLUMNS_MAX || ts__get32(payload + 4))
-        return "the chunk has more columns than any may have";
+        return "the number of columns of the chunk exceeds the limit";
     uint64_t at = 8 + (uint64_t)column_count * sizeof(ts_column_header);
     if (at > size - 8) return "the chunk is too short for its columns";
     for (uint32_t i = 0; i < column_count; i++) {
@@ -92,18 +92,18 @@ static const char *ts__columns_find(const uint8_t *payload, uint32_t size,
         memcpy(&found.header, payload + 8 + i * sizeof found.header,
                sizeof found.header);
         if (found.header.size % 8 || found.header.size > size - 8 - at)
-            return "a column ends behind its chunk";
+            return "a column extends beyond its chunk";
         at += found.header.size;
         if (!found.header.column || found.header.column >= TS_COLUMN_LIMIT)
             continue;
         ts__column *const column = &columns->column[found.header.column];
-        if (column->present) return "a column stands twice";
+        if (column->present) return "a column occurs twice";
         *column = found;
         const char *const text = ts__column_check(column, count);
         if (text) return text;
     }
     if (at != size - 8 || ts__get64(payload + at))
-        return "the chunk does not end where its columns do";
+        return "the chunk does not end with its columns";
     return NULL;
 }
 

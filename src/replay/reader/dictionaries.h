@@ -21,15 +21,16 @@ static ts__fault ts__entries_check(const ts_chunk_header *header,
         if (left < 8) return ts__corrupt("an entry is missing");
         const uint32_t id = ts__get32(payload);
         const uint32_t size = ts__get32(payload + 4);
-        if (size > left - 8) return ts__corrupt("an entry ends too late");
+        if (size > left - 8)
+            return ts__corrupt("an entry extends beyond its chunk");
         if (size < ts__entry_min[header->kind])
             return ts__corrupt("an entry is too short");
         if (header->kind == TS_CHUNK_NAMES && size > UINT16_MAX)
             return ts__corrupt("a name is too long");
         if (header->kind == TS_CHUNK_STACKS && size % sizeof(ts_frame_entry))
-            return ts__corrupt("a stack has half a frame");
+            return ts__corrupt("a stack has an incomplete frame");
         if (header->kind == TS_CHUNK_SYMBOLS && size % sizeof(ts_line_entry))
-            return ts__corrupt("a symbol has half a line");
+            return ts__corrupt("a symbol has an incomplete line");
         if (ts__is_table(header->kind) && !id)
             return ts__corrupt("an entry defines number 0");
         payload += 8 + size;

@@ -54,7 +54,7 @@ static const char *ts__zones_decode(const ts_chunk_header *header,
     for (uint32_t i = 0; i < header->count; i++) {
         const uint64_t n = nest[i], a = lead[i];
         const uint64_t inside = n > 1 ? n - 1 : 0;
-        if (inside > depth) return "a zone lies around too many zones";
+        if (inside > depth) return "a zone encloses too many zones";
         depth -= inside;
         const uint64_t from = inside ? stack[depth] : end;
         const uint64_t start = from + (n ? 0 - a : a);
@@ -64,7 +64,7 @@ static const char *ts__zones_decode(const ts_chunk_header *header,
         lead[i] = end;
         outside |= (start - first > end - first) | (end - first > span);
     }
-    return outside ? "a zone lies outside its chunk's time" : NULL;
+    return outside ? "a zone is outside the time range of its chunk" : NULL;
 }
 
 // Decodes the times of events other than zones. `durations` receives the ends.
@@ -79,7 +79,7 @@ static const char *ts__moments_decode(const ts_chunk_header *header,
         outside |= (from > span) | (durations[i] > span - from);
         durations[i] += ticks[i];
     }
-    return outside ? "an event lies outside its chunk's time" : NULL;
+    return outside ? "an event is outside the time range of its chunk" : NULL;
 }
 
 // Sets start_ns, duration_ns and the ticks; `at` is the memory.

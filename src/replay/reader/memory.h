@@ -14,7 +14,7 @@ typedef struct ts__fault {
 static const ts__fault ts__no_fault = { TS_OK, "" };
 static const ts__fault ts__no_memory = { TS_ERR_MEMORY, "out of memory" };
 static const ts__fault ts__too_large = {
-    TS_ERR_UNSUPPORTED, "the compressed chunk is larger than is inflated"
+    TS_ERR_UNSUPPORTED, "the compressed chunk exceeds the size limit"
 };
 
 static ts__fault ts__corrupt(const char *text)

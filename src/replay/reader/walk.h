@@ -89,7 +89,7 @@ static ts_result ts__walk_take(ts_reader *reader, const ts__in_chunk *chunk)
     const char *odd = NULL;
     if (header->sequence > reader->sequence && !reader->after_damage)
         odd = "chunks are missing before this one";
-    if (reader->info.finished) odd = "the trace goes on after its end";
+    if (reader->info.finished) odd = "the trace continues after its end";
     reader->info.finished = false;
     if (odd && !ts__damage_note(reader, ts__corrupt(odd), chunk->offset, 0))
         return TS_ERR_MEMORY;
@@ -135,7 +135,7 @@ static ts__fault ts__walk_fault(const ts_reader *reader)
     ts__in_chunk chunk;
     ts__fault fault = ts__in_chunk_check(reader, reader->resume, &chunk);
     if (fault.result == TS_OK && chunk.header.sequence < reader->sequence)
-        return ts__corrupt("the chunk stands at the wrong place");
+        return ts__corrupt("the chunk is at the wrong offset");
     if (fault.result == TS_OK) fault = ts__in_chunk_verify_once(reader, &chunk);
     return fault;
 }

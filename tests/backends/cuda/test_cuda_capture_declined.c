@@ -77,7 +77,7 @@ static void a_driver_that_locks_is_found_out_once(void **user)
     end();
     for (size_t i = 0; i < 20; i++)
         declined_for(i, TS_REASON_DEVICE_FAILED);
-    CU_ASSERT_SAYS(&trace, "capture.cuda", "does not answer");
+    CU_ASSERT_SAYS(&trace, "capture.cuda", "does not respond");
     rt_close(&trace);
 }
 

@@ -205,15 +205,15 @@ static void code_of_another_kind_is_refused_with_a_word(void **user)
     begin(NULL, 0);
     assert_int_equal(x->load(state, &file, &other, why, sizeof why),
                      TS_ERR_UNSUPPORTED);
-    assert_string_equal(why, "it is not code of this vendor's devices");
+    assert_string_equal(why, "its code is not for devices of this vendor");
     assert_int_equal(x->load(state, &gone, &other, why, sizeof why),
                      TS_ERR_NOT_FOUND);
     assert_int_equal(x->load(state, &cut, &other, why, sizeof why),
                      TS_ERR_UNSUPPORTED);
-    assert_string_equal(why, "its file is cut short");
+    assert_string_equal(why, "its file is truncated");
     assert_int_equal(x->load(state, &odd, &other, why, sizeof why),
                      TS_ERR_UNSUPPORTED);
-    assert_non_null(strstr(why, "the driver does not load it"));
+    assert_non_null(strstr(why, "the driver cannot load it"));
     // Its sections would begin where there are no addresses any more, and one
     // of them behind its end.
     memcpy(&e, cubin, sizeof e);
@@ -224,7 +224,7 @@ static void code_of_another_kind_is_refused_with_a_word(void **user)
     memcpy(far_bytes, &e, sizeof e);
     assert_int_equal(x->load(state, &far_away, &other, why, sizeof why),
                      TS_ERR_UNSUPPORTED);
-    assert_string_equal(why, "its file is cut short");
+    assert_string_equal(why, "its file is truncated");
     memcpy(far_bytes, cubin, cubin_size);
     memcpy(&s, far_bytes + sections + sizeof s, sizeof s);
     s.sh_type = SHT_PROGBITS;
@@ -233,7 +233,7 @@ static void code_of_another_kind_is_refused_with_a_word(void **user)
     memcpy(far_bytes + sections + sizeof s, &s, sizeof s);
     assert_int_equal(x->load(state, &far_away, &other, why, sizeof why),
                      TS_ERR_UNSUPPORTED);
-    assert_string_equal(why, "its file is cut short");
+    assert_string_equal(why, "its file is truncated");
     free(far_bytes);
     const ts_executor_launch launch = launch_of("not_there", NULL, 0);
     assert_int_equal(x->launch(state, stream, &launch), TS_ERR_NOT_FOUND);
@@ -725,7 +725,8 @@ static void no_device_is_one_sentence(void **user)
     setenv("DOUBLE_CUDA_DEVICES", "1", 1);
     assert_int_equal(x->open(&state, 2, NULL, 0, why, sizeof why),
                      TS_ERR_UNSUPPORTED);
-    assert_string_equal(why, "the trace is of 2 devices, and here are 1");
+    assert_string_equal(why,
+                        "the trace uses 2 devices, but this machine has 1");
     unsetenv("DOUBLE_CUDA_DEVICES");
     assert_null(state);
 }

@@ -80,7 +80,7 @@ static void a_driver_that_does_not_take_the_kernel_is_no_hindrance(void **user)
     const kept_run run = run_as(TS_CAPTURE_HASH_DEVICE);
     unsetenv("DOUBLE_CUDA_HASH");
     assert_string_equal(run.how,
-                        "on the host: the driver does not take the kernel");
+                        "on the host: the driver cannot load the kernel");
     assert_int_equal(run.told, 0);
     assert_memory_equal(host.hash, run.hash, 16);
 }
@@ -92,7 +92,8 @@ static void a_device_that_hashes_wrongly_is_found_out(void **user)
     setenv("DOUBLE_HASH_WRONG", "1", 1);
     const kept_run run = run_as(TS_CAPTURE_HASH_DEVICE);
     unsetenv("DOUBLE_HASH_WRONG");
-    assert_string_equal(run.how, "on the host: the device hashes wrongly");
+    assert_string_equal(run.how,
+                        "on the host: the device computes wrong hashes");
     assert_int_equal(run.told, 0);
     assert_memory_equal(host.hash, run.hash, 16);
 }

@@ -41,7 +41,7 @@ static void who_gets_it_ends_captures(void **state)
     ts_loss_row row;
     assert_true(ts_reader_capture(trace.reader, 0, &c));
     assert_false(ts_reader_capture(trace.reader, 1, &c));
-    CU_ASSERT_SAYS(&trace, "capture.cuda", "ended: another profiler got");
+    CU_ASSERT_SAYS(&trace, "capture.cuda", "ended: another profiler took over");
     assert_int_equal(cu_lost(&trace, "captures of operations ended"), 1);
     assert_true(ts_reader_loss(trace.reader, 0, &row));
     assert_int_equal(row.first_ns, row.last_ns); // the moment it ended
@@ -74,7 +74,7 @@ static void another_that_was_first_leaves_no_captures(void **state)
     ok(cuMemAlloc_v2(&numbers, BYTES));
     end();
     cu_set("subscribe", 0);
-    CU_ASSERT_SAYS(&trace, "capture.cuda", "declined: another profiler has");
+    CU_ASSERT_SAYS(&trace, "capture.cuda", "declined: another profiler uses");
     assert_int_equal(cu_lost(&trace, "captures of operations declined"), 1);
     rt_close(&trace);
 }

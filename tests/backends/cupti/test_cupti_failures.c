@@ -29,7 +29,7 @@ static void without_a_driver_the_session_goes_on(void **state)
 {
     (void)state;
     cu_set("real_driver", 0);
-    assert_refused("no driver answers CUPTI (CUPTI_ERROR_UNKNOWN)");
+    assert_refused("no driver responds to CUPTI (CUPTI_ERROR_UNKNOWN)");
     cu_set("real_driver", 1);
 }
 
@@ -38,15 +38,15 @@ static void another_profiler_is_named(void **state)
     (void)state;
     cu_set("subscribe", 39);
     cu_owner("kineto");
-    assert_refused("another profiler (kineto) has CUPTI");
+    assert_refused("another profiler (kineto) uses CUPTI");
     cu_owner(""); // versions that do not tell
-    assert_refused("(which does not say its name) has CUPTI");
+    assert_refused("(which does not report its name) uses CUPTI");
     cu_set("subscribe", 12);
-    assert_refused("has CUPTI in this process");
+    assert_refused("uses CUPTI in this process");
     cu_set("subscribe", 2);
-    assert_refused("has CUPTI in this process");
+    assert_refused("uses CUPTI in this process");
     cu_set("subscribe", 35);
-    assert_refused("CUPTI refuses: an error (35)");
+    assert_refused("CUPTI fails: an error (35)");
     cu_set("subscribe", 0);
 }
 
@@ -62,7 +62,7 @@ static void buffers_that_are_refused_end_it(void **state)
 {
     (void)state;
     cu_set("callbacks", 999);
-    assert_refused("CUPTI takes no buffers");
+    assert_refused("CUPTI does not accept buffers");
     cu_set("callbacks", 0);
 }
 
@@ -70,7 +70,7 @@ static void without_kernels_there_is_nothing(void **state)
 {
     (void)state;
     cu_set("enable_10", 8);
-    assert_refused("CUPTI gives no kernels: an error (8)");
+    assert_refused("CUPTI cannot report kernels: an error (8)");
     cu_set("enable_10", 0);
 }
 
@@ -181,7 +181,7 @@ static void kernels_of_graphs_may_name_the_wrong_launch(void **state)
         rt_trace trace = cu_end(path);
         assert_true(ts__cupti.generation > 1);
         if (i == 0)
-            CU_ASSERT_SAYS(&trace, "cupti.fault", "name the wrong launch");
+            CU_ASSERT_SAYS(&trace, "cupti.fault", "refer to the wrong launch");
         else
             assert_string_equal(cu_text(&trace, "cupti.fault"), "");
         rt_close(&trace);
@@ -292,7 +292,7 @@ static void kernels_of_streams_that_are_too_many_are_lost_once(void **state)
     }
     rt_trace trace = cu_end(path);
     const size_t there = rt_rows(&trace, TS_EVENT_KERNEL, NULL);
-    assert_true(cu_lost(&trace, "beyond the number") >= 100);
+    assert_true(cu_lost(&trace, "beyond the maximum number") >= 100);
     assert_int_equal(cu_lost(&trace, ""), STREAMS - there);
     rt_close(&trace);
 }
@@ -357,8 +357,8 @@ static void a_layout_of_somebody_else_is_refused(void **state)
     cu_set("wrong_layout", 0);
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, NULL), 0);
     assert_int_equal(rt_rows(&trace, TS_EVENT_API_CALL, NULL), 5);
-    CU_ASSERT_SAYS(&trace, "backend.cupti", "not laid out as expected");
-    assert_int_equal(cu_lost(&trace, "not laid out as expected"), 1);
+    CU_ASSERT_SAYS(&trace, "backend.cupti", "unexpected layout");
+    assert_int_equal(cu_lost(&trace, "unexpected layout"), 1);
     rt_close(&trace);
 }
 

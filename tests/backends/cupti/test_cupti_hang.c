@@ -19,13 +19,13 @@ static void a_flush_that_hangs_delays_the_end_by_its_bound(void **state)
     CU_LAUNCH(.ns = 10, .repeat = 2);
     rt_trace trace = cu_end(path); // comes back, though the flush does not
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, NULL), 3);
-    assert_int_equal(cu_lost(&trace, "did not answer in time"), 1);
+    assert_int_equal(cu_lost(&trace, "did not respond in time"), 1);
     assert_int_equal(cu_lost(&trace, "launches without a report"), 2);
     rt_close(&trace);
     // It still hangs: the next session does without CUPTI.
     path = begin();
     trace = cu_end(path);
-    CU_ASSERT_SAYS(&trace, "backend.cupti", "has not come back");
+    CU_ASSERT_SAYS(&trace, "backend.cupti", "has not returned");
     rt_close(&trace);
     cu_set("hang_flush", 0);
     while (ts__worker_hangs(&ts__cupti.worker))
@@ -67,11 +67,11 @@ static void what_came_before_a_hang_is_decoded_if_it_can_be(void **state)
     (void)state;
     rt_trace trace = hang_at_the_end(0);
     assert_true(rt_rows(&trace, TS_EVENT_GPU_ALLOC, NULL) >= 500);
-    assert_int_equal(cu_lost(&trace, "did not answer in time"), 1);
+    assert_int_equal(cu_lost(&trace, "did not respond in time"), 1);
     rt_close(&trace);
     trace = hang_at_the_end(1);
     assert_int_equal(rt_rows(&trace, TS_EVENT_GPU_ALLOC, NULL), 0);
-    assert_int_equal(cu_lost(&trace, "did not answer in time"), 1);
+    assert_int_equal(cu_lost(&trace, "did not respond in time"), 1);
     rt_close(&trace);
 }
 
@@ -135,7 +135,7 @@ static void a_fatal_error_ends_the_capture_not_the_session(void **state)
     rt_only(&trace, TS_EVENT_ZONE, "host");
     rt_only(&trace, TS_EVENT_KERNEL, NULL);
     CU_ASSERT_SAYS(&trace, "cupti.error", "CUPTI: out of memory (8)");
-    assert_int_equal(cu_lost(&trace, "ended itself"), 1);
+    assert_int_equal(cu_lost(&trace, "stopped after an error"), 1);
     assert_int_equal(cu_get("flushes"), flushes);
     assert_int_equal(cu_get("unsubscribed"), unsubscribed);
     rt_close(&trace);
@@ -143,7 +143,7 @@ static void a_fatal_error_ends_the_capture_not_the_session(void **state)
     trace = begin_and_launch(2);
     assert_string_equal(cu_text(&trace, "backend.cupti"), "on");
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, NULL), 2);
-    assert_int_equal(cu_lost(&trace, "ended itself"), 0);
+    assert_int_equal(cu_lost(&trace, "stopped after an error"), 0);
     rt_close(&trace);
 }
 

@@ -90,7 +90,7 @@ static void who_asks_is_named_and_refused(void **state)
     launch(NULL);
     rt_trace trace = cu_end(path);
     CU_ASSERT_SAYS(&trace, "cupti.asked",
-                   "test_cupti_other_profiler asked for CUPTI");
+                   "test_cupti_other_profiler requested CUPTI");
     CU_ASSERT_SAYS(&trace, "cupti.asked", "was refused; ts-record --yield");
     assert_int_equal(rt_rows(&trace, TS_EVENT_MESSAGE, NULL), 1);
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, NULL), 2);
@@ -126,14 +126,14 @@ static void who_asks_gets_it_and_calls_go_on(void **state)
     launch(&count); // fails: nothing was started
     ts__ca_cudaDeviceSynchronize();
     rt_trace trace = cu_end(path);
-    CU_ASSERT_SAYS(&trace, "cupti.asked", "asked for CUPTI and has it");
+    CU_ASSERT_SAYS(&trace, "cupti.asked", "requested CUPTI and has it");
     CU_ASSERT_SAYS(&trace, "backend.cupti", "on");
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, NULL), 1);
     assert_int_equal(rt_rows(&trace, TS_EVENT_API_CALL, "cudaLaunchKernel"), 7);
     assert_int_equal(
         rt_rows(&trace, TS_EVENT_API_CALL, "cudaDeviceSynchronize"), 2);
     assert_int_equal(cu_fact(&trace, "cupti.launches"), 6);
-    assert_int_equal(cu_lost(&trace, "another profiler has it"), 5);
+    assert_int_equal(cu_lost(&trace, "another profiler records them"), 5);
     assert_int_equal(cu_lost(&trace, ""), 5);
     assert_string_equal(cu_text(&trace, "cupti.warning"), "");
     rt_close(&trace);
@@ -151,10 +151,10 @@ static void another_that_was_first_leaves_us_the_calls(void **state)
     launch_inner();
     rt_trace trace = cu_end(path);
     cu_set("subscribe", 0);
-    CU_ASSERT_SAYS(&trace, "backend.cupti", "another profiler (kineto) has");
+    CU_ASSERT_SAYS(&trace, "backend.cupti", "another profiler (kineto) uses");
     CU_ASSERT_SAYS(&trace, "backend.cupti", "calls are recorded");
     assert_int_equal(rt_rows(&trace, TS_EVENT_API_CALL, NULL), 2);
-    assert_int_equal(cu_lost(&trace, "another profiler has it"), 2);
+    assert_int_equal(cu_lost(&trace, "another profiler records them"), 2);
     assert_int_equal(cu_lost(&trace, ""), 2);
     rt_close(&trace);
     // A session after it, with CUPTI again, has no call twice.
@@ -193,7 +193,7 @@ static void threads_launch_while_it_is_given_up(void **state)
     const uint64_t kernels = rt_rows(&trace, TS_EVENT_KERNEL, NULL);
     const uint64_t lost = cu_lost(&trace, "");
     assert_int_equal(count, THREADS * 2000);
-    assert_true(cu_lost(&trace, "another profiler has it") >= 1);
+    assert_true(cu_lost(&trace, "another profiler records them") >= 1);
     assert_true(kernels + lost <= count + 1 + THREADS);
     assert_true(kernels + lost + THREADS >= count + 1);
     rt_close(&trace);
@@ -242,7 +242,7 @@ static void what_is_looked_up_by_name_is_ours(void **state)
     assert_int_equal(found("", one, one, NULL, 0, NULL), 0);
     rt_trace trace = cu_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_API_CALL, NULL), 2);
-    assert_int_equal(cu_lost(&trace, "another profiler has it"), 1);
+    assert_int_equal(cu_lost(&trace, "another profiler records them"), 1);
     assert_string_equal(cu_text(&trace, "cupti.warning"), "");
     rt_close(&trace);
 }
@@ -256,7 +256,7 @@ static void that_no_call_was_seen_is_said(void **state)
     launch_real("", (ts__ca_dim3){ 1, 1, 1 }, (ts__ca_dim3){ 1, 1, 1 }, NULL, 0,
                 NULL);
     rt_trace trace = cu_end(path);
-    CU_ASSERT_SAYS(&trace, "cupti.warning", "no call of CUDA was seen");
+    CU_ASSERT_SAYS(&trace, "cupti.warning", "no CUDA call was seen");
     rt_close(&trace);
 }
 

@@ -160,7 +160,7 @@ static void a_flush_that_hangs_at_exit_delays_it_by_its_bound(void **state)
     rt_trace trace = rt_read(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "k"), 5);
     assert_int_equal(rt_rows(&trace, TS_EVENT_API_CALL, NULL), 7);
-    assert_int_equal(cu_lost(&trace, "did not answer in time"), 1);
+    assert_int_equal(cu_lost(&trace, "did not respond in time"), 1);
     assert_int_equal(cu_lost(&trace, "launches without a report"), 2);
     rt_close(&trace);
 }
@@ -205,7 +205,7 @@ static void a_child_made_by_fork_is_silent(void **state)
     cu_assert_nothing_lost(&trace);
     rt_close(&trace);
     trace = rt_read(child);
-    CU_ASSERT_SAYS(&trace, "backend.cupti", "a child made by fork cannot");
+    CU_ASSERT_SAYS(&trace, "backend.cupti", "a child created by fork cannot");
     assert_int_equal(rt_rows(&trace, TS_EVENT_API_CALL, NULL), 0);
     rt_close(&trace);
 }

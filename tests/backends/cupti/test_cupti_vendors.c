@@ -51,7 +51,7 @@ static void a_metax_library_of_another_layout_is_refused(void **state)
     cu_set("wrong_layout", 0);
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, NULL), 0);
     CU_ASSERT_SAYS(&trace, "backend.mcpti", "libmcpti.so 12");
-    CU_ASSERT_SAYS(&trace, "backend.mcpti", "not laid out as expected");
+    CU_ASSERT_SAYS(&trace, "backend.mcpti", "unexpected layout");
     rt_close(&trace);
 }
 
@@ -128,7 +128,7 @@ static void without_the_library_its_name_is_said(void **state)
     nowhere.names = none;
     ts__cu engine = { .table = &nowhere };
     assert_false(ts__cu_library(&engine, why, sizeof why));
-    assert_string_equal(why, "libnowhere.so is not there");
+    assert_string_equal(why, "libnowhere.so was not found");
 }
 
 int main(void)

@@ -156,7 +156,7 @@ static void what_is_kept_of_bundles_has_a_bound(void **user)
     ts__hs_function_current(&f);
     ts__hs_function_current(&f);
     end();
-    assert_int_equal(sentences("more than 1 GiB"), 1);
+    assert_int_equal(sentences("exceeds 1 GiB"), 1);
     rt_close(&trace);
     ts__hs.kept = kept;
     ts__hs_code_from(first.bytes, 0)->gone = true;

@@ -209,7 +209,7 @@ static void a_compiler_that_fails_leaves_it_to_the_host(void **state)
     assert_memory_equal(host.hash, run.hash, 16);
     assert_int_equal(run.told, 0);
     assert_string_equal(run.how,
-                        "on the host: the driver does not build the kernel");
+                        "on the host: the driver cannot build the kernel");
     // It is not tried again; the trace says so again.
     assert_string_equal(run_as("hash:device").how, run.how);
     forget_hashers();
@@ -223,7 +223,8 @@ static void a_device_that_hashes_wrongly_is_found_out(void **state)
     ts__cl.next.clEnqueueNDRangeKernel = no_kernel;
     const kept_run run = run_as("hash:device");
     assert_memory_equal(host.hash, run.hash, 16);
-    assert_string_equal(run.how, "on the host: the device hashes wrongly");
+    assert_string_equal(run.how,
+                        "on the host: the device computes wrong hashes");
     forget_hashers();
 }
 
@@ -239,8 +240,8 @@ static void what_is_copied_is_hashed_again(void **state)
                                      sizeof junk, junk, 0, NULL, NULL));
     ts__cl.next.clEnqueueNDRangeKernel = no_kernel;
     const kept_run run = run_as("hash:device");
-    assert_string_equal(run.how, "on the host: the device had another hash of "
-                                 "what was then copied");
+    assert_string_equal(run.how,
+                        "on the host: the device computed a different hash");
     assert_memory_equal(host.hash, run.hash, 16);
 }
 

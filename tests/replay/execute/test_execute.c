@@ -521,8 +521,8 @@ static void no_more_memory_is_used_than_allowed(void **state)
     assert_same(run_one(0));
     ts_execution_item item = run_one(1);
     assert_int_equal(TS_REASON_NO_MEMORY, item.reason);
-    assert_string_equal("a buffer of 0.2 MiB beside 0.2 MiB in use does not "
-                        "fit into 0.2 MiB",
+    assert_string_equal("a buffer of 0.2 MiB in addition to 0.2 MiB in use "
+                        "does not fit into 0.2 MiB",
                         item.why);
     close_execution();
     desc.chain = false;

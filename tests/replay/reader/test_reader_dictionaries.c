@@ -349,7 +349,7 @@ static void blobs_are_inflated_up_to_a_bound_and_freed(void **state)
         assert_int_equal(ts_reader_damage_count(reader), 1);
         assert_true(ts_reader_damage(reader, 0, &damage));
         assert_string_equal(damage.text,
-                            "the compressed chunk is larger than is inflated");
+                            "the compressed chunk exceeds the size limit");
         if (again != 1) ts_reader_blobs_free(reader);
     }
     close_both(reader, &f);

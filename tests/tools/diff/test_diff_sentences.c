@@ -43,8 +43,8 @@ static void equal_runs_differ_in_nothing(void **state)
     diff d;
     compare(&d, &a, &b);
     SAYS("compared",
-         "The same devices, rank and kind of steps, as far as the traces "
-         "tell.");
+         "Devices, ranks and kind of steps are the same, according to the "
+         "traces.");
     SAYS("diff",
          "No difference: the same work in the same order took the same time.\n"
          "all figures are equal");
@@ -59,8 +59,8 @@ static void noise_is_no_difference(void **state)
     diff d;
     compare(&d, &a, &b);
     SAYS("compared",
-         "The same devices, rank and kind of steps, as far as the traces "
-         "tell.");
+         "Devices, ranks and kind of steps are the same, according to the "
+         "traces.");
     SAYS("diff",
          "No significant difference: a step takes 21.39 us instead of 21.02 "
          "us (+1.8 %), which may be noise. "
@@ -81,8 +81,8 @@ static void a_slower_kernel_is_what_changed(void **state)
     diff d;
     compare(&d, &a, &b);
     SAYS("compared",
-         "The same devices, rank and kind of steps, as far as the traces "
-         "tell.");
+         "Devices, ranks and kind of steps are the same, according to the "
+         "traces.");
     SAYS("diff",
          "B is 9.5 % slower: a found step takes 23.00 us instead of 21.00 us. "
          "The whole takes 459.0 us instead of 419.0 us (+9.5 %). "
