@@ -48,7 +48,7 @@ static void say(const char *format, ...)
     va_end(arguments);
 }
 
-// What has been said since the last time.
+// What has been said since the last time; from here on handles begin anew.
 API const char *other_said(void);
 API const char *other_said(void)
 {
@@ -57,6 +57,7 @@ API const char *other_said(void)
     memcpy(copy, said, used);
     copy[used] = 0;
     used = 0;
+    __atomic_store_n(&given, 0, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&lock);
     return copy;
 }

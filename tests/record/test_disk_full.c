@@ -8,6 +8,14 @@
 
 static uint64_t emitted; // records of the program so far
 
+// A child has its parent's number: each test begins at none.
+static int emit_nothing(void **state)
+{
+    (void)state;
+    emitted = 0;
+    return 0;
+}
+
 // Bulky records, one message each.
 static void messages(int count)
 {
@@ -526,17 +534,26 @@ static void a_trace_that_is_deleted_is_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_that_may_not_grow_loses_exactly),
-        cmocka_unit_test(a_full_disk_loses_exactly_and_the_program_goes_on),
-        cmocka_unit_test(rings_on_the_full_disk_are_no_danger),
-        cmocka_unit_test(recording_goes_on_when_there_is_room_again),
-        cmocka_unit_test(a_start_on_a_full_disk_says_so),
-        cmocka_unit_test(write_errors_have_a_cause_of_their_own),
-        cmocka_unit_test(losses_have_times_of_the_session),
-        cmocka_unit_test(a_sidecar_that_cannot_grow_costs_little),
-        cmocka_unit_test(a_thread_without_a_ring_takes_no_names_away),
-        cmocka_unit_test(a_device_that_is_always_full_is_an_error),
-        cmocka_unit_test(a_trace_that_is_deleted_is_no_harm),
+        cmocka_unit_test_setup(a_file_that_may_not_grow_loses_exactly,
+                               emit_nothing),
+        cmocka_unit_test_setup(
+            a_full_disk_loses_exactly_and_the_program_goes_on, emit_nothing),
+        cmocka_unit_test_setup(rings_on_the_full_disk_are_no_danger,
+                               emit_nothing),
+        cmocka_unit_test_setup(recording_goes_on_when_there_is_room_again,
+                               emit_nothing),
+        cmocka_unit_test_setup(a_start_on_a_full_disk_says_so, emit_nothing),
+        cmocka_unit_test_setup(write_errors_have_a_cause_of_their_own,
+                               emit_nothing),
+        cmocka_unit_test_setup(losses_have_times_of_the_session, emit_nothing),
+        cmocka_unit_test_setup(a_sidecar_that_cannot_grow_costs_little,
+                               emit_nothing),
+        cmocka_unit_test_setup(a_thread_without_a_ring_takes_no_names_away,
+                               emit_nothing),
+        cmocka_unit_test_setup(a_device_that_is_always_full_is_an_error,
+                               emit_nothing),
+        cmocka_unit_test_setup(a_trace_that_is_deleted_is_no_harm,
+                               emit_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

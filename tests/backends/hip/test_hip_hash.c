@@ -72,6 +72,8 @@ static kept_run run_as(ts_capture_hash where)
 static void what_is_kept_is_the_same_and_less_is_copied(void **user)
 {
     (void)user;
+    ts__hs_hash.architecture[0] = '?'; // as if it was for another device
+    const int before = times_compiled();
     const kept_run host = run_as(TS_CAPTURE_HASH_HOST);
     assert_string_equal(host.how, "on the host");
     assert_int_equal(host.told, 0);
@@ -80,7 +82,7 @@ static void what_is_kept_is_the_same_and_less_is_copied(void **user)
     assert_true(device.told > (uint64_t)(CHUNKS - 1) * TS_CAPTURE_CHUNK);
     assert_memory_equal(device.hash, host.hash, 16);
     const int times = times_compiled();
-    assert_int_equal(times, 1);
+    assert_int_equal(times, before + 1);
     assert_string_equal(run_as(TS_CAPTURE_HASH_DEVICE).how, "on the device");
     assert_int_equal(times_compiled(), times); // its code is known
 }
