@@ -73,8 +73,11 @@
     TRACESMITH_DISABLE         every macro of sections 7 and 8 becomes
                                nothing; arguments are still type-checked
     TRACESMITH_ZSTD            the writer can compress (needs -lzstd)
-    TRACESMITH_WRITER          beside it: section 11, ts_writer, and a top of
-                               the index of long traces; libtracesmith has it
+    TRACESMITH_WRITER          beside it: section 11, ts_writer; libtracesmith
+                               has it
+    TRACESMITH_PICTURES        beside it: long traces get a top of their index,
+                               and chunks of several streams pictures of each;
+                               TRACESMITH_WRITER implies it
     TRACESMITH_NO_FILES        for systems without files (WebAssembly): as
                                TRACESMITH_DISABLE; tracesmith_replay.h then
                                reads traces in memory or through a function
@@ -86,6 +89,10 @@
 */
 #if defined(TRACESMITH_NO_FILES) && !defined(TRACESMITH_DISABLE)
 #define TRACESMITH_DISABLE
+#endif
+
+#if defined(TRACESMITH_WRITER) && !defined(TRACESMITH_PICTURES)
+#define TRACESMITH_PICTURES
 #endif
 
 #define TS_VERSION_MAJOR 0
@@ -217,10 +224,17 @@ typedef enum ts_chunk_kind {
     TS_CHUNK_EVENTS = 16,
     TS_CHUNK_BLOB = 17,
     TS_CHUNK_CAPTURE = 18,
+    TS_CHUNK_PICTURES = 19,
     TS_CHUNK_TOP = 31,
     TS_CHUNK_INDEX = 32,
     TS_CHUNK_END = 33
 } ts_chunk_kind;
+
+// Pictures of the tracks of the events chunk before it: this for each track
+// behind u32 tracks and u32 cells, then the cells as in the index.
+typedef struct ts_pictures_entry {
+    uint32_t track, events;
+} ts_pictures_entry;
 
 // The top of the index: this, kinds, rows, the cells of all rows, and copies of
 // the chunks of dictionaries.
@@ -2881,6 +2895,22 @@ typedef struct ts__open_zone {
     uint32_t site, track, depth, unused;
 } ts__open_zone;
 
+typedef struct ts__picture {
+    uint64_t first, width; // of the chunk; of a cell
+    uint32_t cell;         // the last one returned
+    uint64_t busy[TS_LOD_CELLS], longest[TS_LOD_CELLS];
+    uint32_t count[TS_LOD_CELLS], id[TS_LOD_CELLS];
+} ts__picture;
+
+#ifdef TRACESMITH_PICTURES
+enum { TS__PICTURED_TRACKS = 128, TS__PICTURED_SLOTS = 256 };
+typedef struct ts__track_picture { // of one track in a chunk of several
+    uint32_t track, events;
+    uint64_t covered; // up to this tick
+    ts__picture picture;
+} ts__track_picture;
+#endif
+
 /*
     Work space for one batch: up to TS__BATCH_ROWS events of one kind as
     columns, and the chunks made of a batch. Several threads may encode at
@@ -2898,6 +2928,11 @@ typedef struct ts__encoder {
     uint8_t text[TS__BATCH_TEXT];
     uint8_t payload[16 * 1024]; // of one record
     uint64_t lod[TS__CHUNKS_PER_BATCH][TS_LOD_CELLS];
+#ifdef TRACESMITH_PICTURES
+    ts__track_picture pictures[TS__PICTURED_TRACKS];
+    uint8_t picture_slots[TS__PICTURED_SLOTS]; // number + 1 by track; 0: free
+    uint32_t picture_count;
+#endif
     uint64_t base; // the session's start tick
     uint64_t now;  // records lie within 2^55 ticks of it
     ts__open_zone open[TS__OPEN_ZONES_MAX]; // see ts__open_zones
@@ -5312,13 +5347,6 @@ TS__SMALL_END
 /* ---- 12.14 Encoder: rows and their pictures ----------------------------- */
 // src/record/encode/rows.h
 
-typedef struct ts__picture {
-    uint64_t first, width; // of the chunk; of a cell
-    uint32_t cell;         // the last one returned
-    uint64_t busy[TS_LOD_CELLS], longest[TS_LOD_CELLS];
-    uint32_t count[TS_LOD_CELLS], id[TS_LOD_CELLS];
-} ts__picture;
-
 TS__SMALL_BEGIN
 static void ts__picture_begin(ts__picture *picture, uint64_t first,
                               uint64_t last)
@@ -5525,6 +5553,105 @@ static void ts__picture_rows(ts__encoder *e, const ts_chunk_header *header,
     ts__picture_end(&picture, cells);
 }
 
+#ifdef TRACESMITH_PICTURES
+// The picture of a track, a new one at its first row; NULL: they are too many.
+static ts__track_picture *ts__pictures_find(ts__encoder *e, uint32_t track,
+                                            const ts_chunk_header *header)
+{
+    for (uint32_t at = (track * 0x9E3779B1u) >> 24;; at++) {
+        uint8_t *const slot = &e->picture_slots[at % TS__PICTURED_SLOTS];
+        ts__track_picture *p = *slot ? &e->pictures[*slot - 1] : NULL;
+        if (p && p->track != track) continue;
+        if (p) return p;
+        if (e->picture_count == TS__PICTURED_TRACKS) return NULL;
+        p = &e->pictures[e->picture_count++];
+        p->track = track;
+        p->events = 0;
+        p->covered = header->first;
+        ts__picture_begin(&p->picture, header->first, header->last);
+        *slot = (uint8_t)e->picture_count;
+        return p;
+    }
+}
+
+static bool ts__pictures_take(ts__encoder *e, const ts_chunk_header *header,
+                              int id)
+{
+    memset(e->picture_slots, 0, sizeof e->picture_slots);
+    e->picture_count = 0;
+    for (uint32_t i = 0; i < header->count; i++) {
+        ts__track_picture *const p =
+            ts__pictures_find(e, (uint32_t)e->track[i], header);
+        const uint64_t end = e->column[0][i] + e->column[1][i];
+        uint64_t start = e->column[0][i];
+        if (!p) return false;
+        p->events++;
+        p->picture.count[ts__picture_cell(&p->picture, start)]++;
+        if (start < p->covered) start = p->covered;
+        if (end < start) continue;
+        p->covered = end;
+        ts__picture_span(&p->picture, start, end,
+                         id < 0 ? 0 : (uint32_t)e->column[id][i]);
+    }
+    return true;
+}
+
+// Makes `count` cells of TS_LOD_CELLS.
+static void ts__pictures_merge(uint64_t cells[TS_LOD_CELLS], uint32_t count)
+{
+    const uint32_t each = TS_LOD_CELLS / count;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t id = 0, most = 0, busy = 0, events = 0;
+        for (uint32_t j = i * each; j < (i + 1) * each; j++) {
+            const uint64_t share = cells[j] >> 32 & 0xFFFF;
+            if (share >= most) id = (uint32_t)cells[j];
+            if (share >= most) most = share;
+            busy += share;
+            events += cells[j] >> 48;
+        }
+        cells[i] =
+            id | busy / each << 32 | (events > 65535 ? 65535 : events) << 48;
+    }
+}
+
+// Adds pictures of the tracks of the chunk before, with as many cells as take
+// at most half a byte for each event, entries in the index included.
+static void ts__encode_pictures(ts__encoder *e, const ts_chunk_header *events,
+                                const uint8_t *columns)
+{
+    ts_chunk_header header = *events;
+    uint32_t cells = TS_LOD_CELLS;
+    if (!ts__pictures_take(e, events,
+                           ts__column_index(columns, TS_COLUMN_LAUNCH)))
+        return;
+    const uint32_t fixed = 8 + e->picture_count * 8;
+    while (cells && 2 * sizeof header + fixed + e->picture_count * cells * 8 >
+                        events->count / 2)
+        cells /= 2;
+    if (!cells) return;
+    header.kind = TS_CHUNK_PICTURES;
+    header.flags = 0;
+    header.count = e->picture_count;
+    header.stored_size = header.raw_size = fixed + e->picture_count * cells * 8;
+    uint8_t *p = e->out + e->size;
+    memcpy(p, &header, sizeof header);
+    p += sizeof header;
+    memcpy(p, &e->picture_count, 4);
+    memcpy(p + 4, &cells, 4);
+    p += 8;
+    for (uint32_t i = 0; i < e->picture_count; i++, p += 8)
+        memcpy(p, &e->pictures[i], 8); // track, events
+    for (uint32_t i = 0; i < e->picture_count; i++, p += cells * 8) {
+        uint64_t all[TS_LOD_CELLS];
+        ts__picture_end(&e->pictures[i].picture, all);
+        ts__pictures_merge(all, cells);
+        memcpy(p, all, cells * 8);
+    }
+    e->size += sizeof header + header.stored_size;
+    e->chunks++;
+}
+#endif
+
 // Encodes the rows in e->column, of one kind of event and one clock, as a
 // chunk.
 static void ts__encode_rows(ts__encoder *e, uint32_t event, uint32_t clock,
@@ -5556,6 +5683,10 @@ static void ts__encode_rows(ts__encoder *e, uint32_t event, uint32_t clock,
             ts__chunk_column(e, &chunk, columns[i], e->column[i], count,
                              ts__transforms(columns[i], spans));
     ts__chunk_end(e, &chunk, &header);
+#ifdef TRACESMITH_PICTURES
+    if (header.track == TS_TRACK_MIXED && spans)
+        ts__encode_pictures(e, &header, columns);
+#endif
 }
 
 TS__SMALL_END
@@ -6006,6 +6137,9 @@ static void ts__writer_seal(ts__writer *w, ts__commit *commit, uint8_t *bytes,
             sidecar->index[i] = header;
             if (header.kind == TS_CHUNK_EVENTS)
                 memcpy(sidecar->lod[i], lod++, sizeof *lod);
+#ifdef TRACESMITH_PICTURES
+            if (header.kind == TS_CHUNK_PICTURES) lod++; // it has a place
+#endif
         }
         commit->state.offset += ts__chunk_bytes(&header);
         at += ts__chunk_bytes(&header);
@@ -6421,9 +6555,9 @@ static ts_result ts__writer_create(ts__writer *w, const char *path)
     one index part ends, from the parts in the file, so that recording pays
     nothing for it. Without memory or disk space a trace has none.
 
-    Only libtracesmith and programs with TRACESMITH_WRITER write it.
+    Only libtracesmith and programs with TRACESMITH_PICTURES write it.
 */
-#ifdef TRACESMITH_WRITER
+#ifdef TRACESMITH_PICTURES
 
 TS__SMALL_BEGIN
 
@@ -6446,8 +6580,10 @@ typedef struct ts__top {
     ts_top_kind kinds[TS_TOP_KINDS_MAX];
     ts_top_row rows[TS_TOP_ROWS_MAX];
     uint16_t slots[TS__TOP_SLOTS]; // row + 1 by hash; 0: free
-    bool many_rows, many_kinds;
-    uint64_t last[TS_TOP_ROWS_MAX]; // of each row
+    bool many_rows;
+    bool pictured; // the chunk before this one has pictures of its tracks
+    uint32_t tracks[2 * TS__BATCH_ROWS / 4]; // a chunk of pictures
+    uint64_t last[TS_TOP_ROWS_MAX];          // of each row
     // second pass
     ts__top_cell *cells;
     uint8_t *dictionary; // filled from its end
@@ -6509,14 +6645,20 @@ static bool ts__top_is_dictionary(const ts_chunk_header *header)
     return header->kind >= TS_CHUNK_NAMES && header->kind <= TS_CHUNK_SYMBOLS;
 }
 
-// First pass: sizes, sums and time ranges.
-static void ts__top_measure(ts__writer *w, ts__top *t,
-                            const ts_chunk_header *header, const uint64_t *lod)
+// Makes room for a picture of the events of a chunk, or of one of its tracks.
+static void ts__top_measure_row(ts__top *t, const ts_chunk_header *header)
 {
-    (void)w, (void)lod;
-    if (ts__top_is_dictionary(header))
-        t->header.dictionary += ts__chunk_bytes(header);
-    if (header->kind != TS_CHUNK_EVENTS || !header->count) return;
+    ts_top_row *const row = ts__top_row(t, header);
+    if (!row) {
+        t->many_rows = true;
+        return;
+    }
+    row->count += header->count;
+    ts__top_widen(&row->first, &t->last[row - t->rows], header);
+}
+
+static void ts__top_measure_kind(ts__top *t, const ts_chunk_header *header)
+{
     ts_top_kind *const kind = ts__top_kind(t, header);
     if (!kind) {
         t->failed = true;
@@ -6525,13 +6667,47 @@ static void ts__top_measure(ts__writer *w, ts__top *t,
     kind->count += header->count;
     kind->stored += ts__chunk_bytes(header);
     ts__top_widen(&kind->first, &kind->last, header);
-    ts_top_row *const row = ts__top_row(t, header);
-    if (!row) {
-        t->many_rows = true;
-        return;
+}
+
+// Reads the pictures of tracks into t->tracks.
+static bool ts__top_tracks_read(ts__writer *w, ts__top *t,
+                                const ts_chunk_header *header)
+{
+    if (header->stored_size > sizeof t->tracks ||
+        !ts__file_read(w->file.fd, header->checksum + sizeof *header, t->tracks,
+                       header->stored_size))
+        t->failed = true;
+    return !t->failed;
+}
+
+// The events of one of the tracks, as the header of a chunk of its own.
+static ts_chunk_header
+ts__top_track(const ts__top *t, const ts_chunk_header *header, uint32_t index)
+{
+    ts_chunk_header one = *header;
+    one.track = t->tracks[2 + 2 * index];
+    one.count = t->tracks[2 + 2 * index + 1];
+    return one;
+}
+
+// First pass: sizes, sums and time ranges. Pictures of tracks come before the
+// chunk that they describe, as chunks come from the last to the first.
+static void ts__top_measure(ts__writer *w, ts__top *t,
+                            const ts_chunk_header *header, const uint64_t *lod)
+{
+    (void)lod;
+    if (ts__top_is_dictionary(header))
+        t->header.dictionary += ts__chunk_bytes(header);
+    if (header->kind == TS_CHUNK_PICTURES && ts__top_tracks_read(w, t, header))
+        for (uint32_t i = 0; i < header->count; i++) {
+            const ts_chunk_header one = ts__top_track(t, header, i);
+            ts__top_measure_row(t, &one);
+        }
+    if (header->kind == TS_CHUNK_EVENTS && header->count) {
+        ts__top_measure_kind(t, header);
+        if (!t->pictured) ts__top_measure_row(t, header);
     }
-    row->count += header->count;
-    ts__top_widen(&row->first, &t->last[row - t->rows], header);
+    t->pictured = header->kind == TS_CHUNK_PICTURES;
 }
 
 static void ts__top_sample(ts__top_cell *cell, uint64_t lod)
@@ -6565,17 +6741,19 @@ static void ts__top_spread(const ts__top *t, const ts_top_row *row,
     }
 }
 
+// Adds a picture of `count` cells to that of its row.
 static void ts__top_picture(ts__top *t, const ts_chunk_header *header,
-                            const uint64_t *lod)
+                            const uint64_t *lod, uint32_t count)
 {
     const ts_top_row *const row =
         t->header.rows ? ts__top_row(t, header) : NULL;
-    const uint64_t width = (header->last - header->first) / TS_LOD_CELLS + 1;
+    const uint64_t width = ((header->last - header->first) / TS_LOD_CELLS + 1) *
+                           (TS_LOD_CELLS / count);
     const bool mixed = header->track == TS_TRACK_MIXED;
     if (!row) return;
     ts__top_cell *const cells =
         t->cells + (size_t)(row - t->rows) * t->header.cells;
-    for (uint32_t i = 0; i < TS_LOD_CELLS; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const uint64_t from = header->first - row->first + i * width;
         const uint64_t at = from / row->width;
         if (at >= t->header.cells) break;
@@ -6589,13 +6767,28 @@ static void ts__top_picture(ts__top *t, const ts_chunk_header *header,
     }
 }
 
+static void ts__top_fill_tracks(ts__top *t, const ts_chunk_header *header)
+{
+    const uint32_t cells = t->tracks[1];
+    const uint32_t *from = t->tracks + 2 + 2 * header->count;
+    for (uint32_t i = 0; i < header->count; i++, from += 2 * cells) {
+        const ts_chunk_header one = ts__top_track(t, header, i);
+        uint64_t lod[TS_LOD_CELLS];
+        memcpy(lod, from, cells * sizeof *lod);
+        ts__top_picture(t, &one, lod, cells);
+    }
+}
+
 // Second pass: pictures, and copies of the dictionaries. Chunks come from the
 // last to the first.
 static void ts__top_fill(ts__writer *w, ts__top *t,
                          const ts_chunk_header *header, const uint64_t *lod)
 {
-    if (header->kind == TS_CHUNK_EVENTS && header->count)
-        ts__top_picture(t, header, lod);
+    if (header->kind == TS_CHUNK_EVENTS && header->count && !t->pictured)
+        ts__top_picture(t, header, lod, TS_LOD_CELLS);
+    if (header->kind == TS_CHUNK_PICTURES && ts__top_tracks_read(w, t, header))
+        ts__top_fill_tracks(t, header);
+    t->pictured = header->kind == TS_CHUNK_PICTURES;
     if (!t->dictionary || !ts__top_is_dictionary(header)) return;
     const size_t size = ts__chunk_bytes(header);
     t->left -= size;
@@ -6756,7 +6949,7 @@ static uint64_t ts__writer_top(ts__writer *w)
 }
 
 TS__SMALL_END
-#endif // TRACESMITH_WRITER
+#endif // TRACESMITH_PICTURES
 
 TS__SMALL_BEGIN
 
@@ -6766,7 +6959,7 @@ static ts_result ts__writer_finish(ts__writer *w)
 {
     ts_result result = TS_OK;
     uint64_t top = 0;
-#ifdef TRACESMITH_WRITER
+#ifdef TRACESMITH_PICTURES
     top = ts__writer_top(w);
 #endif
     if (w->sidecar->state.index_count) result = ts__writer_index(w);

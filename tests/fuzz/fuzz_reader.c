@@ -123,16 +123,23 @@ static bool use_chunks(ts_reader *reader)
     ts_columns columns = { 0 };
     ts_chunk_info info;
     ts_lod_cell cells[TS_LOD_CELLS];
+    ts_track_pictures pictures = { 0 };
+    uint32_t track, events;
     uint64_t rows = 0;
     for (size_t i = 0; ts_reader_chunk(reader, i, &info); i++) {
         ts_reader_lod(reader, i, cells);
         if (info.header.kind != TS_CHUNK_EVENTS) continue;
+        if (ts_reader_track_pictures(reader, i, &pictures) == TS_OK)
+            for (size_t j = 0;
+                 ts_track_picture(&pictures, j, &track, &events, cells); j++)
+                touch(cells, sizeof *cells);
         rows += info.header.count;
         if (rows > EVENTS_MAX) break;
         if (ts_reader_decode(reader, i, &columns) == TS_OK)
             check_columns(&columns, &info);
     }
     ts_columns_close(reader, &columns);
+    ts_track_pictures_close(reader, &pictures);
     return rows > EVENTS_MAX;
 }
 

@@ -29,6 +29,7 @@ const char *info_chunk_name(uint32_t kind)
         [TS_CHUNK_LOSS] = "loss",       [TS_CHUNK_SYMBOLS] = "symbols",
         [TS_CHUNK_EVENTS] = "events",   [TS_CHUNK_BLOB] = "blob",
         [TS_CHUNK_INDEX] = "index",     [TS_CHUNK_END] = "end",
+        [TS_CHUNK_TOP] = "top",         [TS_CHUNK_PICTURES] = "pictures",
     };
     const bool known = kind < sizeof names / sizeof *names && names[kind];
     return known ? names[kind] : "unknown";

@@ -397,6 +397,8 @@ static const char *chunk_kind(uint32_t kind)
     return kind < sizeof names / sizeof *names ? names[kind]
            : kind == TS_CHUNK_EVENTS           ? "events"
            : kind == TS_CHUNK_BLOB             ? "blob"
+           : kind == TS_CHUNK_PICTURES         ? "pictures"
+           : kind == TS_CHUNK_TOP              ? "top"
                                                : "unknown";
 }
 static query_cell chunk_cell(query *q, uint32_t file, uint64_t row,

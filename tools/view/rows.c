@@ -296,6 +296,33 @@ static void take_share(view_rows *rows, view_row *row, const ts_lod_cell *part,
         cell_take(cell, ns, at_ns, at_ns + ns, kind << 32 | part->id, waits);
 }
 
+// Draws the tracks of a chunk from their pictures, under the same conditions as
+// take_picture.
+static bool take_track_pictures(view_rows *rows, size_t index,
+                                const ts_chunk_info *chunk)
+{
+    view *const v = rows->v;
+    ts_track_pictures *const all = &rows->pictures;
+    const int64_t length = chunk->last_ns - chunk->first_ns;
+    uint32_t track, events;
+    ts_lod_cell cells[TS_LOD_CELLS];
+    if (chunk->first_ns < v->from_ns || chunk->last_ns >= v->to_ns ||
+        length / (TS_LOD_CELLS / 2) > rows->cell_ns ||
+        ts_reader_track_pictures(v->trace.reader, index, all) != TS_OK ||
+        length > rows->cell_ns * all->cell_count / 2)
+        return false;
+    const int64_t size = length / all->cell_count;
+    for (size_t i = 0; ts_track_picture(all, i, &track, &events, cells); i++) {
+        const uint32_t at = view_track_at(v, track);
+        if (!v->track_selected[at]) continue;
+        view_row *const row = row_of(rows, VIEW_ROW_WORK, at, 0);
+        for (uint32_t c = 0; c < all->cell_count; c++)
+            take_share(rows, row, &cells[c], chunk->first_ns + c * size, size,
+                       chunk->header.event);
+    }
+    return true;
+}
+
 // Draws a chunk from its picture, if each of the picture's cells is at most
 // half as wide as one of the view.
 static bool take_picture(size_t index, const ts_chunk_info *chunk, void *user)
@@ -308,8 +335,9 @@ static bool take_picture(size_t index, const ts_chunk_info *chunk, void *user)
                       h->event != TS_EVENT_GPU_ALLOC &&
                       h->event != TS_EVENT_GPU_FREE;
     ts_lod_cell cells[TS_LOD_CELLS];
-    if (h->track == TS_TRACK_MIXED || chunk->first_ns < v->from_ns ||
-        chunk->last_ns >= v->to_ns ||
+    if (h->track == TS_TRACK_MIXED)
+        return work && take_track_pictures(rows, index, chunk);
+    if (chunk->first_ns < v->from_ns || chunk->last_ns >= v->to_ns ||
         (chunk->last_ns - chunk->first_ns) / (TS_LOD_CELLS / 2) >
             rows->cell_ns ||
         !(counter || work || h->event == TS_EVENT_ZONE ||
@@ -495,5 +523,7 @@ void view_rows_free(view_rows *rows)
     free(rows->rows);
     free(rows->deepest);
     cli_map_close(&rows->index);
+    if (rows->v)
+        ts_track_pictures_close(rows->v->trace.reader, &rows->pictures);
     *rows = (view_rows){ 0 };
 }

@@ -197,6 +197,7 @@ typedef struct view_rows {
     uint32_t depth_limit;
     uint32_t *deepest; // levels of zones, for each track
     size_t deepest_count;
+    ts_track_pictures pictures;
     bool coarse; // small chunks are drawn from their pictures
 } view_rows;
 

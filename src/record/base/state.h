@@ -159,6 +159,22 @@ typedef struct ts__open_zone {
     uint32_t site, track, depth, unused;
 } ts__open_zone;
 
+typedef struct ts__picture {
+    uint64_t first, width; // of the chunk; of a cell
+    uint32_t cell;         // the last one returned
+    uint64_t busy[TS_LOD_CELLS], longest[TS_LOD_CELLS];
+    uint32_t count[TS_LOD_CELLS], id[TS_LOD_CELLS];
+} ts__picture;
+
+#ifdef TRACESMITH_PICTURES
+enum { TS__PICTURED_TRACKS = 128, TS__PICTURED_SLOTS = 256 };
+typedef struct ts__track_picture { // of one track in a chunk of several
+    uint32_t track, events;
+    uint64_t covered; // up to this tick
+    ts__picture picture;
+} ts__track_picture;
+#endif
+
 /*
     Work space for one batch: up to TS__BATCH_ROWS events of one kind as
     columns, and the chunks made of a batch. Several threads may encode at
@@ -176,6 +192,11 @@ typedef struct ts__encoder {
     uint8_t text[TS__BATCH_TEXT];
     uint8_t payload[16 * 1024]; // of one record
     uint64_t lod[TS__CHUNKS_PER_BATCH][TS_LOD_CELLS];
+#ifdef TRACESMITH_PICTURES
+    ts__track_picture pictures[TS__PICTURED_TRACKS];
+    uint8_t picture_slots[TS__PICTURED_SLOTS]; // number + 1 by track; 0: free
+    uint32_t picture_count;
+#endif
     uint64_t base; // the session's start tick
     uint64_t now;  // records lie within 2^55 ticks of it
     ts__open_zone open[TS__OPEN_ZONES_MAX]; // see ts__open_zones

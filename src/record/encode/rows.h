@@ -1,12 +1,5 @@
 /* ---- Encoder: rows and their pictures ----------------------------------- */
 
-typedef struct ts__picture {
-    uint64_t first, width; // of the chunk; of a cell
-    uint32_t cell;         // the last one returned
-    uint64_t busy[TS_LOD_CELLS], longest[TS_LOD_CELLS];
-    uint32_t count[TS_LOD_CELLS], id[TS_LOD_CELLS];
-} ts__picture;
-
 TS__SMALL_BEGIN
 static void ts__picture_begin(ts__picture *picture, uint64_t first,
                               uint64_t last)
@@ -213,6 +206,105 @@ static void ts__picture_rows(ts__encoder *e, const ts_chunk_header *header,
     ts__picture_end(&picture, cells);
 }
 
+#ifdef TRACESMITH_PICTURES
+// The picture of a track, a new one at its first row; NULL: they are too many.
+static ts__track_picture *ts__pictures_find(ts__encoder *e, uint32_t track,
+                                            const ts_chunk_header *header)
+{
+    for (uint32_t at = (track * 0x9E3779B1u) >> 24;; at++) {
+        uint8_t *const slot = &e->picture_slots[at % TS__PICTURED_SLOTS];
+        ts__track_picture *p = *slot ? &e->pictures[*slot - 1] : NULL;
+        if (p && p->track != track) continue;
+        if (p) return p;
+        if (e->picture_count == TS__PICTURED_TRACKS) return NULL;
+        p = &e->pictures[e->picture_count++];
+        p->track = track;
+        p->events = 0;
+        p->covered = header->first;
+        ts__picture_begin(&p->picture, header->first, header->last);
+        *slot = (uint8_t)e->picture_count;
+        return p;
+    }
+}
+
+static bool ts__pictures_take(ts__encoder *e, const ts_chunk_header *header,
+                              int id)
+{
+    memset(e->picture_slots, 0, sizeof e->picture_slots);
+    e->picture_count = 0;
+    for (uint32_t i = 0; i < header->count; i++) {
+        ts__track_picture *const p =
+            ts__pictures_find(e, (uint32_t)e->track[i], header);
+        const uint64_t end = e->column[0][i] + e->column[1][i];
+        uint64_t start = e->column[0][i];
+        if (!p) return false;
+        p->events++;
+        p->picture.count[ts__picture_cell(&p->picture, start)]++;
+        if (start < p->covered) start = p->covered;
+        if (end < start) continue;
+        p->covered = end;
+        ts__picture_span(&p->picture, start, end,
+                         id < 0 ? 0 : (uint32_t)e->column[id][i]);
+    }
+    return true;
+}
+
+// Makes `count` cells of TS_LOD_CELLS.
+static void ts__pictures_merge(uint64_t cells[TS_LOD_CELLS], uint32_t count)
+{
+    const uint32_t each = TS_LOD_CELLS / count;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t id = 0, most = 0, busy = 0, events = 0;
+        for (uint32_t j = i * each; j < (i + 1) * each; j++) {
+            const uint64_t share = cells[j] >> 32 & 0xFFFF;
+            if (share >= most) id = (uint32_t)cells[j];
+            if (share >= most) most = share;
+            busy += share;
+            events += cells[j] >> 48;
+        }
+        cells[i] =
+            id | busy / each << 32 | (events > 65535 ? 65535 : events) << 48;
+    }
+}
+
+// Adds pictures of the tracks of the chunk before, with as many cells as take
+// at most half a byte for each event, entries in the index included.
+static void ts__encode_pictures(ts__encoder *e, const ts_chunk_header *events,
+                                const uint8_t *columns)
+{
+    ts_chunk_header header = *events;
+    uint32_t cells = TS_LOD_CELLS;
+    if (!ts__pictures_take(e, events,
+                           ts__column_index(columns, TS_COLUMN_LAUNCH)))
+        return;
+    const uint32_t fixed = 8 + e->picture_count * 8;
+    while (cells && 2 * sizeof header + fixed + e->picture_count * cells * 8 >
+                        events->count / 2)
+        cells /= 2;
+    if (!cells) return;
+    header.kind = TS_CHUNK_PICTURES;
+    header.flags = 0;
+    header.count = e->picture_count;
+    header.stored_size = header.raw_size = fixed + e->picture_count * cells * 8;
+    uint8_t *p = e->out + e->size;
+    memcpy(p, &header, sizeof header);
+    p += sizeof header;
+    memcpy(p, &e->picture_count, 4);
+    memcpy(p + 4, &cells, 4);
+    p += 8;
+    for (uint32_t i = 0; i < e->picture_count; i++, p += 8)
+        memcpy(p, &e->pictures[i], 8); // track, events
+    for (uint32_t i = 0; i < e->picture_count; i++, p += cells * 8) {
+        uint64_t all[TS_LOD_CELLS];
+        ts__picture_end(&e->pictures[i].picture, all);
+        ts__pictures_merge(all, cells);
+        memcpy(p, all, cells * 8);
+    }
+    e->size += sizeof header + header.stored_size;
+    e->chunks++;
+}
+#endif
+
 // Encodes the rows in e->column, of one kind of event and one clock, as a
 // chunk.
 static void ts__encode_rows(ts__encoder *e, uint32_t event, uint32_t clock,
@@ -244,6 +336,10 @@ static void ts__encode_rows(ts__encoder *e, uint32_t event, uint32_t clock,
             ts__chunk_column(e, &chunk, columns[i], e->column[i], count,
                              ts__transforms(columns[i], spans));
     ts__chunk_end(e, &chunk, &header);
+#ifdef TRACESMITH_PICTURES
+    if (header.track == TS_TRACK_MIXED && spans)
+        ts__encode_pictures(e, &header, columns);
+#endif
 }
 
 TS__SMALL_END

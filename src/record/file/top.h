@@ -6,9 +6,9 @@
     one index part ends, from the parts in the file, so that recording pays
     nothing for it. Without memory or disk space a trace has none.
 
-    Only libtracesmith and programs with TRACESMITH_WRITER write it.
+    Only libtracesmith and programs with TRACESMITH_PICTURES write it.
 */
-#ifdef TRACESMITH_WRITER
+#ifdef TRACESMITH_PICTURES
 
 TS__SMALL_BEGIN
 
@@ -31,8 +31,10 @@ typedef struct ts__top {
     ts_top_kind kinds[TS_TOP_KINDS_MAX];
     ts_top_row rows[TS_TOP_ROWS_MAX];
     uint16_t slots[TS__TOP_SLOTS]; // row + 1 by hash; 0: free
-    bool many_rows, many_kinds;
-    uint64_t last[TS_TOP_ROWS_MAX]; // of each row
+    bool many_rows;
+    bool pictured; // the chunk before this one has pictures of its tracks
+    uint32_t tracks[2 * TS__BATCH_ROWS / 4]; // a chunk of pictures
+    uint64_t last[TS_TOP_ROWS_MAX];          // of each row
     // second pass
     ts__top_cell *cells;
     uint8_t *dictionary; // filled from its end
@@ -94,14 +96,20 @@ static bool ts__top_is_dictionary(const ts_chunk_header *header)
     return header->kind >= TS_CHUNK_NAMES && header->kind <= TS_CHUNK_SYMBOLS;
 }
 
-// First pass: sizes, sums and time ranges.
-static void ts__top_measure(ts__writer *w, ts__top *t,
-                            const ts_chunk_header *header, const uint64_t *lod)
+// Makes room for a picture of the events of a chunk, or of one of its tracks.
+static void ts__top_measure_row(ts__top *t, const ts_chunk_header *header)
 {
-    (void)w, (void)lod;
-    if (ts__top_is_dictionary(header))
-        t->header.dictionary += ts__chunk_bytes(header);
-    if (header->kind != TS_CHUNK_EVENTS || !header->count) return;
+    ts_top_row *const row = ts__top_row(t, header);
+    if (!row) {
+        t->many_rows = true;
+        return;
+    }
+    row->count += header->count;
+    ts__top_widen(&row->first, &t->last[row - t->rows], header);
+}
+
+static void ts__top_measure_kind(ts__top *t, const ts_chunk_header *header)
+{
     ts_top_kind *const kind = ts__top_kind(t, header);
     if (!kind) {
         t->failed = true;
@@ -110,13 +118,47 @@ static void ts__top_measure(ts__writer *w, ts__top *t,
     kind->count += header->count;
     kind->stored += ts__chunk_bytes(header);
     ts__top_widen(&kind->first, &kind->last, header);
-    ts_top_row *const row = ts__top_row(t, header);
-    if (!row) {
-        t->many_rows = true;
-        return;
+}
+
+// Reads the pictures of tracks into t->tracks.
+static bool ts__top_tracks_read(ts__writer *w, ts__top *t,
+                                const ts_chunk_header *header)
+{
+    if (header->stored_size > sizeof t->tracks ||
+        !ts__file_read(w->file.fd, header->checksum + sizeof *header, t->tracks,
+                       header->stored_size))
+        t->failed = true;
+    return !t->failed;
+}
+
+// The events of one of the tracks, as the header of a chunk of its own.
+static ts_chunk_header
+ts__top_track(const ts__top *t, const ts_chunk_header *header, uint32_t index)
+{
+    ts_chunk_header one = *header;
+    one.track = t->tracks[2 + 2 * index];
+    one.count = t->tracks[2 + 2 * index + 1];
+    return one;
+}
+
+// First pass: sizes, sums and time ranges. Pictures of tracks come before the
+// chunk that they describe, as chunks come from the last to the first.
+static void ts__top_measure(ts__writer *w, ts__top *t,
+                            const ts_chunk_header *header, const uint64_t *lod)
+{
+    (void)lod;
+    if (ts__top_is_dictionary(header))
+        t->header.dictionary += ts__chunk_bytes(header);
+    if (header->kind == TS_CHUNK_PICTURES && ts__top_tracks_read(w, t, header))
+        for (uint32_t i = 0; i < header->count; i++) {
+            const ts_chunk_header one = ts__top_track(t, header, i);
+            ts__top_measure_row(t, &one);
+        }
+    if (header->kind == TS_CHUNK_EVENTS && header->count) {
+        ts__top_measure_kind(t, header);
+        if (!t->pictured) ts__top_measure_row(t, header);
     }
-    row->count += header->count;
-    ts__top_widen(&row->first, &t->last[row - t->rows], header);
+    t->pictured = header->kind == TS_CHUNK_PICTURES;
 }
 
 static void ts__top_sample(ts__top_cell *cell, uint64_t lod)
@@ -150,17 +192,19 @@ static void ts__top_spread(const ts__top *t, const ts_top_row *row,
     }
 }
 
+// Adds a picture of `count` cells to that of its row.
 static void ts__top_picture(ts__top *t, const ts_chunk_header *header,
-                            const uint64_t *lod)
+                            const uint64_t *lod, uint32_t count)
 {
     const ts_top_row *const row =
         t->header.rows ? ts__top_row(t, header) : NULL;
-    const uint64_t width = (header->last - header->first) / TS_LOD_CELLS + 1;
+    const uint64_t width = ((header->last - header->first) / TS_LOD_CELLS + 1) *
+                           (TS_LOD_CELLS / count);
     const bool mixed = header->track == TS_TRACK_MIXED;
     if (!row) return;
     ts__top_cell *const cells =
         t->cells + (size_t)(row - t->rows) * t->header.cells;
-    for (uint32_t i = 0; i < TS_LOD_CELLS; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const uint64_t from = header->first - row->first + i * width;
         const uint64_t at = from / row->width;
         if (at >= t->header.cells) break;
@@ -174,13 +218,28 @@ static void ts__top_picture(ts__top *t, const ts_chunk_header *header,
     }
 }
 
+static void ts__top_fill_tracks(ts__top *t, const ts_chunk_header *header)
+{
+    const uint32_t cells = t->tracks[1];
+    const uint32_t *from = t->tracks + 2 + 2 * header->count;
+    for (uint32_t i = 0; i < header->count; i++, from += 2 * cells) {
+        const ts_chunk_header one = ts__top_track(t, header, i);
+        uint64_t lod[TS_LOD_CELLS];
+        memcpy(lod, from, cells * sizeof *lod);
+        ts__top_picture(t, &one, lod, cells);
+    }
+}
+
 // Second pass: pictures, and copies of the dictionaries. Chunks come from the
 // last to the first.
 static void ts__top_fill(ts__writer *w, ts__top *t,
                          const ts_chunk_header *header, const uint64_t *lod)
 {
-    if (header->kind == TS_CHUNK_EVENTS && header->count)
-        ts__top_picture(t, header, lod);
+    if (header->kind == TS_CHUNK_EVENTS && header->count && !t->pictured)
+        ts__top_picture(t, header, lod, TS_LOD_CELLS);
+    if (header->kind == TS_CHUNK_PICTURES && ts__top_tracks_read(w, t, header))
+        ts__top_fill_tracks(t, header);
+    t->pictured = header->kind == TS_CHUNK_PICTURES;
     if (!t->dictionary || !ts__top_is_dictionary(header)) return;
     const size_t size = ts__chunk_bytes(header);
     t->left -= size;
@@ -341,7 +400,7 @@ static uint64_t ts__writer_top(ts__writer *w)
 }
 
 TS__SMALL_END
-#endif // TRACESMITH_WRITER
+#endif // TRACESMITH_PICTURES
 
 TS__SMALL_BEGIN
 
@@ -351,7 +410,7 @@ static ts_result ts__writer_finish(ts__writer *w)
 {
     ts_result result = TS_OK;
     uint64_t top = 0;
-#ifdef TRACESMITH_WRITER
+#ifdef TRACESMITH_PICTURES
     top = ts__writer_top(w);
 #endif
     if (w->sidecar->state.index_count) result = ts__writer_index(w);

@@ -80,6 +80,9 @@ static void ts__writer_seal(ts__writer *w, ts__commit *commit, uint8_t *bytes,
             sidecar->index[i] = header;
             if (header.kind == TS_CHUNK_EVENTS)
                 memcpy(sidecar->lod[i], lod++, sizeof *lod);
+#ifdef TRACESMITH_PICTURES
+            if (header.kind == TS_CHUNK_PICTURES) lod++; // it has a place
+#endif
         }
         commit->state.offset += ts__chunk_bytes(&header);
         at += ts__chunk_bytes(&header);

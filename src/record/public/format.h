@@ -66,10 +66,17 @@ typedef enum ts_chunk_kind {
     TS_CHUNK_EVENTS = 16,
     TS_CHUNK_BLOB = 17,
     TS_CHUNK_CAPTURE = 18,
+    TS_CHUNK_PICTURES = 19,
     TS_CHUNK_TOP = 31,
     TS_CHUNK_INDEX = 32,
     TS_CHUNK_END = 33
 } ts_chunk_kind;
+
+// Pictures of the tracks of the events chunk before it: this for each track
+// behind u32 tracks and u32 cells, then the cells as in the index.
+typedef struct ts_pictures_entry {
+    uint32_t track, events;
+} ts_pictures_entry;
 
 // The top of the index: this, kinds, rows, the cells of all rows, and copies of
 // the chunks of dictionaries.

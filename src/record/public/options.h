@@ -9,8 +9,11 @@
     TRACESMITH_DISABLE         every macro of sections 7 and 8 becomes
                                nothing; arguments are still type-checked
     TRACESMITH_ZSTD            the writer can compress (needs -lzstd)
-    TRACESMITH_WRITER          beside it: section 11, ts_writer, and a top of
-                               the index of long traces; libtracesmith has it
+    TRACESMITH_WRITER          beside it: section 11, ts_writer; libtracesmith
+                               has it
+    TRACESMITH_PICTURES        beside it: long traces get a top of their index,
+                               and chunks of several streams pictures of each;
+                               TRACESMITH_WRITER implies it
     TRACESMITH_NO_FILES        for systems without files (WebAssembly): as
                                TRACESMITH_DISABLE; tracesmith_replay.h then
                                reads traces in memory or through a function
@@ -22,6 +25,10 @@
 */
 #if defined(TRACESMITH_NO_FILES) && !defined(TRACESMITH_DISABLE)
 #define TRACESMITH_DISABLE
+#endif
+
+#if defined(TRACESMITH_WRITER) && !defined(TRACESMITH_PICTURES)
+#define TRACESMITH_PICTURES
 #endif
 
 #define TS_VERSION_MAJOR 0

@@ -109,6 +109,42 @@ typedef struct ts_lod_cell {
 TS_API bool ts_reader_lod(const ts_reader *reader, size_t chunk,
                           ts_lod_cell cells[TS_LOD_CELLS]);
 
+/*
+    Pictures of the tracks of a chunk with several. Zero it before its first
+    use; an already used one keeps its memory.
+*/
+typedef struct ts_track_pictures {
+    uint32_t count;       // tracks
+    uint32_t cell_count;  // cells of each: 1, 2, 4, 8 or 16
+    const uint8_t *bytes; // private
+    void *memory;
+    size_t memory_size;
+} ts_track_pictures;
+
+/*
+    Reads the pictures of the tracks of an events chunk whose track is
+    TS_TRACK_MIXED. Cells are of equal width and cover [first_ns, last_ns] of
+    the chunk. Those of long chunks with few tracks are stored.
+
+    Threads: any, each with its own pictures.
+    Errors:  TS_ERR_NOT_FOUND  there are none
+             TS_ERR_MEMORY, and the results of damage, which is also added to
+             the reader's list
+    Free:    ts_track_pictures_close.
+*/
+TS_API ts_result ts_reader_track_pictures(ts_reader *reader, size_t chunk,
+                                          ts_track_pictures *pictures);
+
+// Gets picture number `index`: the track, how many events it has in the chunk,
+// and its first cell_count cells. False past the end.
+TS_API bool ts_track_picture(const ts_track_pictures *pictures, size_t index,
+                             uint32_t *track, uint32_t *events,
+                             ts_lod_cell cells[TS_LOD_CELLS]);
+
+// Frees the memory of `pictures` and zeroes it. NULL is allowed.
+TS_API void ts_track_pictures_close(ts_reader *reader,
+                                    ts_track_pictures *pictures);
+
 // A picture of all events of one kind on one track, from the top of the index.
 typedef struct ts_top_track {
     uint32_t track; // or TS_TRACK_MIXED: in chunks with several tracks

@@ -189,3 +189,79 @@ TS_API bool ts_reader_lod(const ts_reader *reader, size_t chunk,
         cells[i] = ts__lod_cell(from->lod + i * 8, counter);
     return true;
 }
+
+// Checks a chunk of pictures of tracks.
+static ts__fault ts__track_pictures_check(const ts_chunk_header *header,
+                                          const uint8_t *payload)
+{
+    if (header->raw_size < 8) return ts__corrupt("the pictures are too short");
+    const uint32_t count = ts__get32(payload), cells = ts__get32(payload + 4);
+    if (count != header->count || !cells || cells > TS_LOD_CELLS ||
+        TS_LOD_CELLS % cells)
+        return ts__corrupt("the pictures have a wrong number of cells");
+    if (header->raw_size != 8 + (uint64_t)count * 8 * (1 + cells))
+        return ts__corrupt("the pictures have the wrong size");
+    return ts__no_fault;
+}
+
+// Finds the pictures of a chunk: they are the next chunk, or there are none.
+static ts__in_chunk *ts__track_pictures_find(ts_reader *reader, size_t chunk)
+{
+    if (chunk >= reader->chunk_count || chunk + 1 >= reader->chunk_count)
+        return NULL;
+    ts__in_chunk *const events = &reader->chunks[chunk], *const next =
+                                                             events + 1;
+    const ts_chunk_header *const a = &events->header, *const b = &next->header;
+    const bool theirs =
+        a->kind == TS_CHUNK_EVENTS && a->track == TS_TRACK_MIXED &&
+        b->kind == TS_CHUNK_PICTURES && b->sequence == a->sequence + 1 &&
+        b->event == a->event && b->clock == a->clock && b->first == a->first &&
+        b->last == a->last;
+    return theirs ? next : NULL;
+}
+
+TS_API ts_result ts_reader_track_pictures(ts_reader *reader, size_t chunk,
+                                          ts_track_pictures *pictures)
+{
+    const ts_result result = ts_reader_index(reader);
+    if (result != TS_OK) return result;
+    ts__in_chunk *const found = ts__track_pictures_find(reader, chunk);
+    ts__scratch scratch = { pictures->memory, pictures->memory_size };
+    pictures->count = 0;
+    if (!found) return TS_ERR_NOT_FOUND;
+    ts__fault fault =
+        ts__in_chunk_payload(reader, found, &scratch, &pictures->bytes);
+    pictures->memory = scratch.bytes;
+    pictures->memory_size = scratch.size;
+    if (fault.result == TS_OK)
+        fault = ts__track_pictures_check(&found->header, pictures->bytes);
+    if (fault.result == TS_OK) {
+        pictures->count = found->header.count;
+        pictures->cell_count = ts__get32(pictures->bytes + 4);
+    }
+    return ts__in_chunk_report(reader, found, fault);
+}
+
+TS_API bool ts_track_picture(const ts_track_pictures *pictures, size_t index,
+                             uint32_t *track, uint32_t *events,
+                             ts_lod_cell cells[TS_LOD_CELLS])
+{
+    if (index >= pictures->count) return false;
+    const uint8_t *const entry = pictures->bytes + 8 + index * 8;
+    const uint8_t *const from = pictures->bytes + 8 +
+                                (size_t)pictures->count * 8 +
+                                index * pictures->cell_count * 8;
+    *track = ts__get32(entry);
+    *events = ts__get32(entry + 4);
+    for (size_t i = 0; i < pictures->cell_count; i++)
+        cells[i] = ts__lod_cell(from + i * 8, false);
+    return true;
+}
+
+TS_API void ts_track_pictures_close(ts_reader *reader,
+                                    ts_track_pictures *pictures)
+{
+    if (!pictures) return;
+    ts__mem_put(&reader->allocator, pictures->memory, pictures->memory_size);
+    memset(pictures, 0, sizeof *pictures);
+}

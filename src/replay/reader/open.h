@@ -16,7 +16,8 @@ static bool ts__in_chunk_kind_known(uint8_t kind)
 {
     return (kind >= TS_CHUNK_NAMES && kind <= TS_CHUNK_SYMBOLS) ||
            kind == TS_CHUNK_EVENTS || kind == TS_CHUNK_BLOB ||
-           kind == TS_CHUNK_CAPTURE || kind == TS_CHUNK_TOP;
+           kind == TS_CHUNK_CAPTURE || kind == TS_CHUNK_PICTURES ||
+           kind == TS_CHUNK_TOP;
 }
 
 static ts_chunk_info ts__in_chunk_describe(const ts__clocks *clocks,

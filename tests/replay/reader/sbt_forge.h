@@ -42,6 +42,7 @@ enum {
     FORGE_EVENTS = 16,
     FORGE_BLOB = 17,
     FORGE_CAPTURE = 18,
+    FORGE_PICTURES = 19,
     FORGE_TOP = 31,
     FORGE_INDEX = 32,
     FORGE_END = 33

@@ -205,4 +205,44 @@ static inline size_t forge_zones(forge *f, uint32_t track, uint8_t encoding,
     return forge_events_end(f);
 }
 
+// Four kernels on two streams in one chunk, from tick `first` on.
+static inline size_t forge_mixed(forge *f, const uint32_t streams[2],
+                                 uint64_t first)
+{
+    const uint64_t starts[] = { first, first + 10, first + 20, first + 30 };
+    const uint64_t lengths[] = { 8, 8, 8, 10 };
+    const uint64_t tracks[] = { streams[0], streams[1], streams[0],
+                                streams[1] };
+    forge_events(f, 16, 0xFFFFFFFF, 4, first, first + 40);
+    forge_column(f, 1, FORGE_PACK, FORGE_PLAIN, starts);
+    forge_column(f, 2, FORGE_PACK, FORGE_PLAIN, lengths);
+    forge_column(f, 7, FORGE_PACK, FORGE_PLAIN, tracks);
+    return forge_events_end(f);
+}
+
+// Pictures of two streams for the chunk before: cell i of stream s holds launch
+// 1000 * s + i, is busy, and has i events.
+static inline size_t forge_pictures(forge *f, const uint32_t streams[2],
+                                    uint64_t first, uint32_t cells)
+{
+    forge_begin(f, FORGE_PICTURES);
+    f->next.event = 16;
+    f->next.track = 0xFFFFFFFF;
+    f->next.count = 2;
+    f->next.first = first;
+    f->next.last = first + 40;
+    forge_number(&f->payload, 2, 4);
+    forge_number(&f->payload, cells, 4);
+    for (int i = 0; i < 2; i++) {
+        forge_number(&f->payload, streams[i], 4);
+        forge_number(&f->payload, 2, 4);
+    }
+    for (uint32_t i = 0; i < 2 * cells; i++) {
+        forge_number(&f->payload, 1000 * (i / cells) + i % cells, 4);
+        forge_number(&f->payload, 65535, 2);
+        forge_number(&f->payload, i % cells, 2);
+    }
+    return forge_end(f);
+}
+
 #endif // SBT_FORGE_EVENTS_H

@@ -43,7 +43,7 @@ static view open_unfinished(forge *f, size_t pictured)
     return v;
 }
 
-static uint64_t zones_counted(view *v, bool *coarse)
+static uint64_t events_counted(view *v, bool *coarse)
 {
     view_rows rows;
     uint64_t count = 0;
@@ -68,7 +68,7 @@ static void an_unfinished_trace_is_drawn_from_the_pictures_it_has(void **state)
     forge f;
     bool coarse;
     view v = open_unfinished(&f, 3);
-    assert_int_equal(zones_counted(&v, &coarse), 3 * 120 + ROWS);
+    assert_int_equal(events_counted(&v, &coarse), 3 * 120 + ROWS);
     assert_true(coarse);
     close_view(&v, &f);
 }
@@ -79,9 +79,43 @@ static void with_few_pictures_all_events_are_read(void **state)
     forge f;
     bool coarse;
     view v = open_unfinished(&f, 1);
-    assert_int_equal(zones_counted(&v, &coarse), CHUNKS * ROWS);
+    assert_int_equal(events_counted(&v, &coarse), CHUNKS * ROWS);
     assert_false(coarse);
     close_view(&v, &f);
+}
+
+// 1 ms of kernels in one chunk of two streams: the picture of each counts 120
+// events, and there are four.
+static uint64_t streams_counted(size_t pictures)
+{
+    static const uint32_t streams[] = { 3, 4 };
+    forge f;
+    bool coarse;
+    forge_open(&f, START);
+    for (uint64_t i = 0; i < CHUNKS; i++) {
+        forge_mixed(&f, streams, START + i * CHUNK_NS);
+        if (i < pictures) forge_pictures(&f, streams, START + i * CHUNK_NS, 16);
+    }
+    forge_finish(&f);
+    view v = { .trace = { .path = "forged" },
+               .kinds = TS_FILTER(KERNEL),
+               .to_ns = (int64_t)CHUNKS * CHUNK_NS };
+    const ts_reader_desc desc = { .bytes = f.bytes, .size = f.size };
+    assert_int_equal(ts_reader_open(&v.trace.reader, &desc), TS_OK);
+    v.trace.info = ts_reader_info(v.trace.reader);
+    view_tracks_load(&v);
+    const uint64_t count = events_counted(&v, &coarse);
+    assert_true(coarse);
+    close_view(&v, &f);
+    return count;
+}
+
+static void streams_are_drawn_from_pictures_of_tracks(void **state)
+{
+    (void)state;
+    assert_int_equal(streams_counted(0), CHUNKS * 4);
+    assert_int_equal(streams_counted(CHUNKS), CHUNKS * 240);
+    assert_int_equal(streams_counted(1), 240 + (CHUNKS - 1) * 4);
 }
 
 int main(void)
@@ -89,6 +123,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_unfinished_trace_is_drawn_from_the_pictures_it_has),
         cmocka_unit_test(with_few_pictures_all_events_are_read),
+        cmocka_unit_test(streams_are_drawn_from_pictures_of_tracks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
