@@ -687,10 +687,14 @@ typedef enum ts_loss {
 } ts_loss;
 #define TS_LOSS_STALL_FIRST 64 // causes from here on lost nothing
 
-// The names of DESIGN's vocabulary: "zone", "start", "ring_full", ...
-// An unknown number gives "unknown". Threads: any.
+// Returns the name of a ts_event_kind, such as "zone"; "unknown" for any other
+// number. Static. Threads: any.
 TS_API const char *ts_event_name(uint32_t kind);
+// Returns the name of a ts_column, such as "start"; "unknown" for any other
+// number. Static. Threads: any.
 TS_API const char *ts_column_name(uint32_t column);
+// Returns the name of a ts_loss, such as "ring_full"; "unknown" for any other
+// number. Static. Threads: any.
 TS_API const char *ts_loss_name(uint32_t cause);
 
 // The columns that a writer of this version gives events of `kind`, in the
@@ -880,13 +884,17 @@ TS_API uint32_t ts_counter_define(const char *name, const char *unit,
                                   uint32_t flags);
 
 /*
-    Facts about the session (track 0) or about a track; ts-info and every export
-    show them. A fact about the session belongs to the one that runs, or else
-    to the next one, and ends with it. A fact about a track is in every later
+    Metadata: facts about the session (track 0) or about a track; ts-info and
+    every export show them. A fact about the session belongs to the one that
+    runs, or else to the next one, and ends with it. A fact about a track is in every later
     session of the process. key and text are copied. Threads: any.
 */
+
+// States a fact that is a number.
 TS_API void ts_metadata_int(uint32_t track, const char *key, int64_t value);
+// States a fact that is a number in floating point.
 TS_API void ts_metadata_double(uint32_t track, const char *key, double value);
+// States a fact that is a text; NULL is ignored.
 TS_API void ts_metadata_text(uint32_t track, const char *key,
                              const char *value);
 
@@ -1243,6 +1251,7 @@ static inline ts_zone ts__zone_begin_named(const char *name,
     return ts_zone_begin_site(on ? ts_site_define(name, base) : 0);
 }
 
+// Ends a zone of the calling thread; a second time does nothing.
 static inline void ts_zone_end(ts_zone *zone)
 {
     if (!zone->code) return;
@@ -1270,8 +1279,13 @@ static inline void ts_zone_end_outer(ts_zone *zone)
     ts_zone_end(zone);
 }
 
+// Attaches a number to the innermost open zone; the name is copied.
 TS_API void ts_zone_value_int(const char *name, int64_t value);
+// Attaches a number in floating point to the innermost open zone; the name is
+// copied.
 TS_API void ts_zone_value_double(const char *name, double value);
+// Attaches a text to the innermost open zone, of which 8,000 bytes are kept.
+// NULL is ignored.
 TS_API void ts_zone_text(const char *text);
 
 /* ==== 8. Marks, counters, memory, frames, flows, spans =================== */
@@ -1290,7 +1304,12 @@ TS_API void ts_zone_text(const char *text);
     TS_THREAD_NAME(text)          names the calling thread
 
     Names, pools and categories must be string literals; texts are copied.
+
+    The functions below do what the macros do, from any thread and from signal
+    handlers. While nothing is recorded they do nothing.
 */
+
+// Records a mark of a static site, whose texts must be literals.
 static inline void ts_mark(ts_site *site)
 {
     ts__ring *const ring = ts__ring_get(1);
@@ -1303,7 +1322,7 @@ static inline void ts_mark(ts_site *site)
                      TS__AS(uint64_t, code) << 6 | TS__REC_MARK);
 }
 
-// A mark at a site made by ts_site_define.
+// Records a mark at a site made by ts_site_define (0: nothing).
 static inline void ts_mark_site(uint32_t site)
 {
     ts_site made = { TS__NULL, TS__NULL, TS__NULL, TS__NULL, 0, 0, site };
@@ -1314,6 +1333,7 @@ TS_API uint32_t ts__counter_code(ts_counter *counter);
 TS_API void ts__counter_wide(ts__ring *ring, uint32_t code, uint32_t record,
                              uint64_t value);
 
+// Records a sample of a static counter.
 static inline void ts_counter_int(ts_counter *counter, int64_t value)
 {
     ts__ring *const ring = ts__ring_get(2);
@@ -1332,7 +1352,9 @@ static inline void ts_counter_int(ts_counter *counter, int64_t value)
                          TS__AS(uint64_t, code) << 6 | TS__REC_COUNTER);
 }
 
+// Records a sample of a static counter, in floating point.
 TS_API void ts_counter_double(ts_counter *counter, double value);
+// Records an unsigned sample of a static counter; beyond INT64_MAX as a double.
 TS_API void ts_counter_uint(ts_counter *counter, uint64_t value);
 
 // As TS_ALLOC, with the call stack of the allocation: a number of
@@ -1347,6 +1369,8 @@ TS_API void ts__alloc_slow(uint64_t address, uint64_t size, uint32_t pool,
                            uint32_t category);
 TS_API void ts__free_slow(uint64_t address, uint32_t pool);
 
+// Records an allocation of `size` bytes at ptr (NULL: nothing). pool, category:
+// names (0: none). Its site is the innermost open zone's.
 static inline void ts_alloc(const void *ptr, uint64_t size, uint32_t pool,
                             uint32_t category)
 {
@@ -1370,6 +1394,7 @@ static inline void ts_alloc(const void *ptr, uint64_t size, uint32_t pool,
     ts__ring_publish(ring, position, tick, address << 16 | TS__REC_ALLOC);
 }
 
+// Records that memory at ptr was freed (NULL: nothing). pool: as ts_alloc had.
 static inline void ts_free(const void *ptr, uint32_t pool)
 {
     const uint64_t address = TS__ADDRESS(ptr);
@@ -1384,16 +1409,26 @@ static inline void ts_free(const void *ptr, uint32_t pool)
                      address << 16 | TS__REC_FREE);
 }
 
+// Records a message, which ends with a zero. NULL is ignored.
 TS_API void ts_message(const char *text);
+// Records a message of `size` bytes, of which at most 8,000 are kept. NULL is
+// ignored.
 TS_API void ts_message_sized(const char *text, size_t size);
+// Records that a frame of a static site ends and the next one begins, and calls
+// the hooks of ts_frame_listen.
 TS_API void ts_frame(ts_site *site);
+// Records an end or a step of an arrow; steps of equal ids are connected in
+// order of time.
 TS_API void ts_flow(uint64_t id, ts_phase phase);
+// Records the start of a span of a static site.
 TS_API void ts_span_start(uint64_t id, ts_site *site);
+// Records the start of a span at a site made by ts_site_define (0: nothing).
 static inline void ts_span_start_site(uint64_t id, uint32_t site)
 {
     ts_site made = { TS__NULL, TS__NULL, TS__NULL, TS__NULL, 0, 0, site };
     if (site) ts_span_start(id, &made);
 }
+// Records the end of the span with this id, on any thread.
 TS_API void ts_span_end(uint64_t id);
 
 /*
@@ -1627,10 +1662,15 @@ typedef struct ts_gpu_launch_desc {
     uint32_t local TS__UNSET; // per thread
 } ts_gpu_launch_desc;
 
+// Defines the track of a device. Returns its number, 0 on failure.
 TS_API uint32_t ts_gpu_device_define(const ts_gpu_device_desc *desc);
+// Defines the track of a context of a device. Returns its number, 0 on failure.
 TS_API uint32_t ts_gpu_context_define(const ts_gpu_context_desc *desc);
+// Defines the track of a stream, on which operations lie. Returns its number, 0
+// on failure.
 TS_API uint32_t ts_gpu_stream_define(const ts_gpu_stream_desc *desc);
-// The same description gives the same number; looking it up costs a hash.
+// Returns the number of a kernel with its configuration, 0 on failure. The same
+// description gives the same number; looking it up costs a hash.
 TS_API uint32_t ts_gpu_launch_define(const ts_gpu_launch_desc *desc);
 
 // Who launched an operation. Take it on the launching thread and report it with
@@ -1638,6 +1678,8 @@ TS_API uint32_t ts_gpu_launch_define(const ts_gpu_launch_desc *desc);
 typedef struct ts_gpu_origin {
     uint32_t thread, site, stack;
 } ts_gpu_origin;
+// Returns the calling thread's track, innermost open zone, and stack if a
+// function for stacks is set. Threads: any.
 TS_API ts_gpu_origin ts_gpu_origin_here(void);
 
 // Sets the function that ts_gpu_origin_here calls, while a session records, for
@@ -1694,6 +1736,8 @@ typedef struct ts_gpu_op {
     } u TS__UNSET;
 } ts_gpu_op;
 
+// Records a finished operation; what is wrong in it is counted as bad_record.
+// Threads: any.
 TS_API void ts_gpu_op_record(const ts_gpu_op *op);
 
 // A range of memory that an operation, or this thread, reads or writes. Copies,
@@ -1735,6 +1779,7 @@ typedef struct ts_api_call {
     uint64_t correlation TS__UNSET, result TS__UNSET;
     uint32_t thread TS__UNSET; // track of who called (this thread)
 } ts_api_call;
+// Records a call that has returned. Threads: any that records.
 TS_API void ts_api_call_record(const ts_api_call *call);
 
 /*
@@ -1781,6 +1826,8 @@ TS_API ts_result ts_backend_add(const ts_backend *backend);
     Lifetime: the hook must remain valid until the process ends.
 */
 TS_API ts_result ts_frame_listen(void (*hook)(const char *name, bool sure));
+// Tells the hooks of ts_frame_listen that something of this name begins, which
+// a user may regard as a frame. Records nothing. Threads: any.
 TS_API void ts_frame_hint(const char *name);
 
 /* ==== 10. Losses and salvage ============================================= */
@@ -1985,18 +2032,24 @@ typedef struct ts_writer_value {
 */
 TS_API ts_result ts_writer_open(ts_writer **writer, const ts_writer_desc *desc);
 
-// Dictionaries: equal entries have the same number. At most 65,535 bytes of a
-// name, 64 bytes of a build-id and 4,096 frames of a stack are kept. Each
-// returns 0 when there is no memory, which ts_writer_close reports.
+// Dictionaries: equal entries have the same number. Each function returns 0
+// when there is no memory, which ts_writer_close reports.
+
+// Returns the number of a text of `size` bytes, of which 65,535 are kept.
 TS_API uint32_t ts_writer_name(ts_writer *writer, const char *text,
                                size_t size);
+// Returns the number of a site; its texts are numbers of ts_writer_name.
 TS_API uint32_t ts_writer_site(ts_writer *writer, const ts_site_entry *site);
+// Returns the number of a kernel with its configuration.
 TS_API uint32_t ts_writer_launch(ts_writer *writer,
                                  const ts_launch_entry *launch);
+// Returns the number of a module. build_id: of which 64 bytes are kept; NULL:
+// none.
 TS_API uint32_t ts_writer_module(ts_writer *writer,
                                  const ts_module_entry *module,
                                  const void *build_id, size_t build_id_size);
-// frames: count elements, innermost first.
+// Returns the number of a stack. frames: `count` elements, innermost first, of
+// which 4,096 are kept.
 TS_API uint32_t ts_writer_stack(ts_writer *writer, const ts_frame_entry *frames,
                                 uint32_t count);
 

@@ -312,12 +312,14 @@ static inline bool ts_capture_late(const struct timespec *deadline)
 }
 #endif
 
-/*
-    Memory. The backend reports its allocations. Calls for one
-    ts_capture_memory must not overlap: the backend holds a lock of its own.
+// Memory. The backend reports its allocations.
 
-    ts_capture_fresh: returns true if a capture has begun since the last call.
-    Then `memory` was emptied, and the backend must add all live allocations.
+/*
+    Returns true if a capture has begun since the last call. Then `memory` was
+    emptied, and the backend must add all live allocations.
+
+    Threads: this and all functions with the same ts_capture_memory, one at a
+             time: the backend holds a lock of its own.
 */
 TS__WEAK_API bool ts_capture_fresh(ts_capture_memory *memory);
 
@@ -350,9 +352,8 @@ TS__WEAK_API void ts_capture_close(ts_capture_memory *memory);
 /*
     Returns whether an operation is to be captured, by the options and
     `head.kind`, `head.name` and `name` or `names` of *op. If so, `head.order`
-    is set, and
-    ts_capture_begin or ts_capture_drop must follow. For other operations the
-    backend calls ts_capture_touch for all that they may write.
+    is set, and ts_capture_begin or ts_capture_drop must follow. For other
+    operations the backend calls ts_capture_touch for all that they may write.
 
     Threads: any.
 */
@@ -363,13 +364,10 @@ TS__WEAK_API bool ts_capture_requested(ts_capture_op *op);
 TS__WEAK_API void ts_capture_touch(ts_capture_memory *memory, uint64_t address,
                                    uint64_t size);
 
-/*
-    Functions that describe an operation, before ts_capture_begin. If memory is
-    short, they decline the operation (TS_REASON_NO_MEMORY).
+// Description of an operation, before ts_capture_begin. Without memory these
+// functions decline the operation (TS_REASON_NO_MEMORY).
 
-    ts_capture_param_add: adds a parameter, `size` bytes at `offset` of the
-    arguments, in any order.
-*/
+// Adds a parameter, `size` bytes at `offset` of the arguments, in any order.
 TS__WEAK_API void ts_capture_param_add(ts_capture_op *op, uint32_t offset,
                                        uint32_t size,
                                        ts_capture_param_type type);
@@ -396,13 +394,22 @@ TS__WEAK_API void ts_capture_reach(const ts_capture_memory *memory,
                                    ts_capture_found found, uint32_t from);
 
 /*
-    Around an operation that is captured, while the device runs nothing else:
-    ts_capture_begin records what the operation can read, then it runs, then
-    ts_capture_end records what it wrote, writes the record and frees what *op
-    holds.
+    Records what a captured operation can read. Call it before the operation is
+    submitted, while the device runs nothing else, and keep the device so until
+    ts_capture_end. head.state says what became of it: see ts_capture_state.
+
+    Threads: as ts_capture_fresh.
 */
 TS__WEAK_API void ts_capture_begin(ts_capture_memory *memory,
                                    ts_capture_op *op);
+
+/*
+    Records what the operation wrote, puts its record into the trace, and frees
+    what *op holds. Call it when the operation is complete, before the device
+    runs anything else.
+
+    Threads: as ts_capture_fresh.
+*/
 TS__WEAK_API void ts_capture_end(ts_capture_memory *memory, ts_capture_op *op);
 
 // Call it instead of ts_capture_end if the operation did not run, whether or

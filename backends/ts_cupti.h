@@ -96,9 +96,16 @@ TS_API ts_result ts_cupti_configure(const ts_cupti_desc *desc);
     `cupti.asked` one that requested CUPTI later.
 
     Source: NVIDIA CUPTI documentation, "CUPTI Activity API" and "CUPTI Callback
-    API"; MetaX's MCPTI has the same interface.
+            API".
 */
 extern const ts_backend ts_cupti_backend;
+
+/*
+    The same for devices of MetaX, whose MCPTI has CUPTI's interface under other
+    names. The metadata has `mcpti` in place of `cupti`.
+
+    Source: cupti/vendors.h, at its table.
+*/
 extern const ts_backend ts_mcpti_backend;
 
 /*

@@ -50,6 +50,9 @@
 
 /* ==== 2. Handler ========================================================= */
 
+// Returns the table of functions with a number; NULL: the copy has none.
+typedef const void *(*ts_nvtx_get_table)(uint32_t table);
+
 /*
     Fills in the tables of a copy of NVTX, which calls this when it is used
     first; every shared object of a process may have a copy. get_table: returns
@@ -59,7 +62,6 @@
     Threads: any, concurrently.
     Source:  nvtxDetail/nvtxTypes.h and nvtxInit.h of NVTX 3.
 */
-typedef const void *(*ts_nvtx_get_table)(uint32_t table);
 TS_API int ts_nvtx_initialize(ts_nvtx_get_table get_table);
 
 /*

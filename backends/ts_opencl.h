@@ -66,17 +66,23 @@
     Source: cl_layer.h of OpenCL 3.0: clGetLayerInfo, clInitLayer; since 2024
             also clInitLayerWithProperties, which has one argument more, always
             NULL, and clDeinitLayer.
+*/
 
-    ts_opencl_layer_info: what the loader reads of a layer. what: a
-    cl_layer_info; room, *size: bytes.
+/*
+    For clGetLayerInfo: writes a property of the layer to `value` (NULL: only
+    the size is needed). what: a cl_layer_info. room: bytes of `value`. *size:
+    receives those of the property (NULL: not needed).
+
+    Threads: any.
+    Errors:  CL_INVALID_VALUE (no such property, or no room).
 */
 TS_API int32_t ts_opencl_layer_info(uint32_t what, size_t room, void *value,
                                     size_t *size);
 
 /*
-    Begins: target has `count` functions of the loader, in its order; *table
-    becomes a table of *count_out functions, in which ours take their places.
-    listen: false: calls pass through as if there were no layer.
+    For clInitLayer: begins. target has `count` functions of the loader, in its
+    order; *table becomes a table of *count_out functions, in which ours take
+    their places. listen: false: calls pass through as if there were no layer.
 
     Threads:  one, before the program calls OpenCL.
     Lifetime: *table is valid until the process ends.
@@ -86,8 +92,8 @@ TS_API int32_t ts_opencl_layer_init(uint32_t count, const void *const *target,
                                     const void *const **table, bool listen);
 
 /*
-    The loader is being unloaded, and its drivers with it: commands in flight
-    are lost. ts_opencl_layer_init may be called again.
+    For clDeinitLayer: the loader is being unloaded, and its drivers with it, so
+    that commands in flight are lost. ts_opencl_layer_init may be called again.
 
     Threads: one, when no call of OpenCL is active.
 */

@@ -196,16 +196,22 @@ TS_API ts_result ts_vdev_stream_query(bool *done, ts_vdev *vdev,
     the time of the call. A later record does not change that, and before the
     first record a wait has no effect.
 */
+
+// Creates an event without a record.
 TS_API ts_result ts_vdev_event_create(ts_vdev_event *event, ts_vdev *vdev);
 // Destroys an event. Returns at once; waits in flight are not affected.
 TS_API ts_result ts_vdev_event_destroy(ts_vdev *vdev, ts_vdev_event event);
+// Submits a record to the stream: the event is reached when the operations
+// submitted to the stream before it are complete.
 TS_API ts_result ts_vdev_event_record(ts_vdev *vdev, ts_vdev_event event,
                                       ts_vdev_stream stream);
 // Operations submitted to the stream after this call wait for the event; the
 // host does not.
 TS_API ts_result ts_vdev_event_wait(ts_vdev *vdev, ts_vdev_event event,
                                     ts_vdev_stream stream);
+// Waits on the host until the event is reached.
 TS_API ts_result ts_vdev_event_synchronize(ts_vdev *vdev, ts_vdev_event event);
+// *done: whether ts_vdev_event_synchronize would return at once.
 TS_API ts_result ts_vdev_event_query(bool *done, ts_vdev *vdev,
                                      ts_vdev_event event);
 
@@ -242,7 +248,7 @@ typedef struct ts_vdev_kernel_desc {
     const ts_vdev_role *roles TS__UNSET; // for the trace, copied (NULL: none)
 } ts_vdev_kernel_desc;
 
-// A kernel is registered until the vdev is closed.
+// Registers a kernel, until the vdev is closed.
 TS_API ts_result ts_vdev_kernel_register(ts_vdev_kernel *kernel, ts_vdev *vdev,
                                          const ts_vdev_kernel_desc *desc);
 
@@ -263,16 +269,16 @@ typedef struct ts_vdev_launch_desc {
     const ts_vdev_access *accesses TS__UNSET;
 } ts_vdev_launch_desc;
 
-// Errors: TS_ERR_USAGE when there are no args but the kernel has some, too
-// many blocks or more shared memory than there is; TS_ERR_MEMORY.
+// Submits a launch of a kernel to the stream. Errors: TS_ERR_USAGE when there
+// are no args but the kernel has some, too many blocks or more shared memory
+// than there is; TS_ERR_MEMORY.
 TS_API ts_result ts_vdev_launch(ts_vdev *vdev, ts_vdev_stream stream,
                                 ts_vdev_kernel kernel,
                                 const ts_vdev_launch_desc *desc);
 
 /*
-    Copies between host and device, within a device, or between devices: the
-    addresses say which. Host memory is used in place, when the copy runs: leave
-    it alone until then. The form without _async returns when the copy is done.
+    Copies `size` bytes between host and device, within a device, or between
+    devices: the addresses say which. Returns when the copy is complete.
 
     Errors: TS_ERR_USAGE when a range is not inside one live allocation of
             device memory although it touches such memory, or is NULL.
@@ -280,11 +286,13 @@ TS_API ts_result ts_vdev_launch(ts_vdev *vdev, ts_vdev_stream stream,
 TS_API ts_result ts_vdev_memcpy(ts_vdev *vdev, ts_vdev_stream stream,
                                 void *destination, const void *source,
                                 uint64_t size);
+// Submits such a copy and returns at once. Host memory is used in place, when
+// the copy runs: do not change or free it until then. Errors: as for
+// ts_vdev_memcpy.
 TS_API ts_result ts_vdev_memcpy_async(ts_vdev *vdev, ts_vdev_stream stream,
                                       void *destination, const void *source,
                                       uint64_t size);
-// Sets each byte. Errors: as for ts_vdev_memcpy; destination must be device
-// memory.
+// Sets `size` bytes of device memory, on the stream. Errors: as ts_vdev_memcpy.
 TS_API ts_result ts_vdev_memset_async(ts_vdev *vdev, ts_vdev_stream stream,
                                       void *destination, uint8_t value,
                                       uint64_t size);

@@ -45,8 +45,12 @@
 
 /* ==== 1. Executor ======================================================== */
 
-// For ts_execution_desc.executor. Threads: one thread at a time for each
-// execution.
+/*
+    For ts_execution_desc.executor: runs captures of the virtual device in
+    memory at the recorded addresses.
+
+    Threads: one thread at a time for each execution.
+*/
 
 #ifdef __cplusplus
 extern "C"

@@ -13,7 +13,12 @@
     TS_THREAD_NAME(text)          names the calling thread
 
     Names, pools and categories must be string literals; texts are copied.
+
+    The functions below do what the macros do, from any thread and from signal
+    handlers. While nothing is recorded they do nothing.
 */
+
+// Records a mark of a static site, whose texts must be literals.
 static inline void ts_mark(ts_site *site)
 {
     ts__ring *const ring = ts__ring_get(1);
@@ -26,7 +31,7 @@ static inline void ts_mark(ts_site *site)
                      TS__AS(uint64_t, code) << 6 | TS__REC_MARK);
 }
 
-// A mark at a site made by ts_site_define.
+// Records a mark at a site made by ts_site_define (0: nothing).
 static inline void ts_mark_site(uint32_t site)
 {
     ts_site made = { TS__NULL, TS__NULL, TS__NULL, TS__NULL, 0, 0, site };
@@ -37,6 +42,7 @@ TS_API uint32_t ts__counter_code(ts_counter *counter);
 TS_API void ts__counter_wide(ts__ring *ring, uint32_t code, uint32_t record,
                              uint64_t value);
 
+// Records a sample of a static counter.
 static inline void ts_counter_int(ts_counter *counter, int64_t value)
 {
     ts__ring *const ring = ts__ring_get(2);
@@ -55,7 +61,9 @@ static inline void ts_counter_int(ts_counter *counter, int64_t value)
                          TS__AS(uint64_t, code) << 6 | TS__REC_COUNTER);
 }
 
+// Records a sample of a static counter, in floating point.
 TS_API void ts_counter_double(ts_counter *counter, double value);
+// Records an unsigned sample of a static counter; beyond INT64_MAX as a double.
 TS_API void ts_counter_uint(ts_counter *counter, uint64_t value);
 
 // As TS_ALLOC, with the call stack of the allocation: a number of
@@ -70,6 +78,8 @@ TS_API void ts__alloc_slow(uint64_t address, uint64_t size, uint32_t pool,
                            uint32_t category);
 TS_API void ts__free_slow(uint64_t address, uint32_t pool);
 
+// Records an allocation of `size` bytes at ptr (NULL: nothing). pool, category:
+// names (0: none). Its site is the innermost open zone's.
 static inline void ts_alloc(const void *ptr, uint64_t size, uint32_t pool,
                             uint32_t category)
 {
@@ -93,6 +103,7 @@ static inline void ts_alloc(const void *ptr, uint64_t size, uint32_t pool,
     ts__ring_publish(ring, position, tick, address << 16 | TS__REC_ALLOC);
 }
 
+// Records that memory at ptr was freed (NULL: nothing). pool: as ts_alloc had.
 static inline void ts_free(const void *ptr, uint32_t pool)
 {
     const uint64_t address = TS__ADDRESS(ptr);
@@ -107,16 +118,26 @@ static inline void ts_free(const void *ptr, uint32_t pool)
                      address << 16 | TS__REC_FREE);
 }
 
+// Records a message, which ends with a zero. NULL is ignored.
 TS_API void ts_message(const char *text);
+// Records a message of `size` bytes, of which at most 8,000 are kept. NULL is
+// ignored.
 TS_API void ts_message_sized(const char *text, size_t size);
+// Records that a frame of a static site ends and the next one begins, and calls
+// the hooks of ts_frame_listen.
 TS_API void ts_frame(ts_site *site);
+// Records an end or a step of an arrow; steps of equal ids are connected in
+// order of time.
 TS_API void ts_flow(uint64_t id, ts_phase phase);
+// Records the start of a span of a static site.
 TS_API void ts_span_start(uint64_t id, ts_site *site);
+// Records the start of a span at a site made by ts_site_define (0: nothing).
 static inline void ts_span_start_site(uint64_t id, uint32_t site)
 {
     ts_site made = { TS__NULL, TS__NULL, TS__NULL, TS__NULL, 0, 0, site };
     if (site) ts_span_start(id, &made);
 }
+// Records the end of the span with this id, on any thread.
 TS_API void ts_span_end(uint64_t id);
 
 /*

@@ -529,10 +529,14 @@ typedef enum ts_loss {
 } ts_loss;
 #define TS_LOSS_STALL_FIRST 64 // causes from here on lost nothing
 
-// The names of DESIGN's vocabulary: "zone", "start", "ring_full", ...
-// An unknown number gives "unknown". Threads: any.
+// Returns the name of a ts_event_kind, such as "zone"; "unknown" for any other
+// number. Static. Threads: any.
 TS_API const char *ts_event_name(uint32_t kind);
+// Returns the name of a ts_column, such as "start"; "unknown" for any other
+// number. Static. Threads: any.
 TS_API const char *ts_column_name(uint32_t column);
+// Returns the name of a ts_loss, such as "ring_full"; "unknown" for any other
+// number. Static. Threads: any.
 TS_API const char *ts_loss_name(uint32_t cause);
 
 // The columns that a writer of this version gives events of `kind`, in the

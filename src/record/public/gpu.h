@@ -39,10 +39,15 @@ typedef struct ts_gpu_launch_desc {
     uint32_t local TS__UNSET; // per thread
 } ts_gpu_launch_desc;
 
+// Defines the track of a device. Returns its number, 0 on failure.
 TS_API uint32_t ts_gpu_device_define(const ts_gpu_device_desc *desc);
+// Defines the track of a context of a device. Returns its number, 0 on failure.
 TS_API uint32_t ts_gpu_context_define(const ts_gpu_context_desc *desc);
+// Defines the track of a stream, on which operations lie. Returns its number, 0
+// on failure.
 TS_API uint32_t ts_gpu_stream_define(const ts_gpu_stream_desc *desc);
-// The same description gives the same number; looking it up costs a hash.
+// Returns the number of a kernel with its configuration, 0 on failure. The same
+// description gives the same number; looking it up costs a hash.
 TS_API uint32_t ts_gpu_launch_define(const ts_gpu_launch_desc *desc);
 
 // Who launched an operation. Take it on the launching thread and report it with
@@ -50,6 +55,8 @@ TS_API uint32_t ts_gpu_launch_define(const ts_gpu_launch_desc *desc);
 typedef struct ts_gpu_origin {
     uint32_t thread, site, stack;
 } ts_gpu_origin;
+// Returns the calling thread's track, innermost open zone, and stack if a
+// function for stacks is set. Threads: any.
 TS_API ts_gpu_origin ts_gpu_origin_here(void);
 
 // Sets the function that ts_gpu_origin_here calls, while a session records, for
@@ -106,6 +113,8 @@ typedef struct ts_gpu_op {
     } u TS__UNSET;
 } ts_gpu_op;
 
+// Records a finished operation; what is wrong in it is counted as bad_record.
+// Threads: any.
 TS_API void ts_gpu_op_record(const ts_gpu_op *op);
 
 // A range of memory that an operation, or this thread, reads or writes. Copies,
@@ -147,6 +156,7 @@ typedef struct ts_api_call {
     uint64_t correlation TS__UNSET, result TS__UNSET;
     uint32_t thread TS__UNSET; // track of who called (this thread)
 } ts_api_call;
+// Records a call that has returned. Threads: any that records.
 TS_API void ts_api_call_record(const ts_api_call *call);
 
 /*
@@ -193,4 +203,6 @@ TS_API ts_result ts_backend_add(const ts_backend *backend);
     Lifetime: the hook must remain valid until the process ends.
 */
 TS_API ts_result ts_frame_listen(void (*hook)(const char *name, bool sure));
+// Tells the hooks of ts_frame_listen that something of this name begins, which
+// a user may regard as a frame. Records nothing. Threads: any.
 TS_API void ts_frame_hint(const char *name);

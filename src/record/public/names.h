@@ -45,13 +45,17 @@ TS_API uint32_t ts_counter_define(const char *name, const char *unit,
                                   uint32_t flags);
 
 /*
-    Facts about the session (track 0) or about a track; ts-info and every export
-    show them. A fact about the session belongs to the one that runs, or else
-    to the next one, and ends with it. A fact about a track is in every later
+    Metadata: facts about the session (track 0) or about a track; ts-info and
+    every export show them. A fact about the session belongs to the one that
+    runs, or else to the next one, and ends with it. A fact about a track is in every later
     session of the process. key and text are copied. Threads: any.
 */
+
+// States a fact that is a number.
 TS_API void ts_metadata_int(uint32_t track, const char *key, int64_t value);
+// States a fact that is a number in floating point.
 TS_API void ts_metadata_double(uint32_t track, const char *key, double value);
+// States a fact that is a text; NULL is ignored.
 TS_API void ts_metadata_text(uint32_t track, const char *key,
                              const char *value);
 

@@ -44,18 +44,24 @@ typedef struct ts_writer_value {
 */
 TS_API ts_result ts_writer_open(ts_writer **writer, const ts_writer_desc *desc);
 
-// Dictionaries: equal entries have the same number. At most 65,535 bytes of a
-// name, 64 bytes of a build-id and 4,096 frames of a stack are kept. Each
-// returns 0 when there is no memory, which ts_writer_close reports.
+// Dictionaries: equal entries have the same number. Each function returns 0
+// when there is no memory, which ts_writer_close reports.
+
+// Returns the number of a text of `size` bytes, of which 65,535 are kept.
 TS_API uint32_t ts_writer_name(ts_writer *writer, const char *text,
                                size_t size);
+// Returns the number of a site; its texts are numbers of ts_writer_name.
 TS_API uint32_t ts_writer_site(ts_writer *writer, const ts_site_entry *site);
+// Returns the number of a kernel with its configuration.
 TS_API uint32_t ts_writer_launch(ts_writer *writer,
                                  const ts_launch_entry *launch);
+// Returns the number of a module. build_id: of which 64 bytes are kept; NULL:
+// none.
 TS_API uint32_t ts_writer_module(ts_writer *writer,
                                  const ts_module_entry *module,
                                  const void *build_id, size_t build_id_size);
-// frames: count elements, innermost first.
+// Returns the number of a stack. frames: `count` elements, innermost first, of
+// which 4,096 are kept.
 TS_API uint32_t ts_writer_stack(ts_writer *writer, const ts_frame_entry *frames,
                                 uint32_t count);
 

@@ -74,6 +74,7 @@ static inline ts_zone ts__zone_begin_named(const char *name,
     return ts_zone_begin_site(on ? ts_site_define(name, base) : 0);
 }
 
+// Ends a zone of the calling thread; a second time does nothing.
 static inline void ts_zone_end(ts_zone *zone)
 {
     if (!zone->code) return;
@@ -101,6 +102,11 @@ static inline void ts_zone_end_outer(ts_zone *zone)
     ts_zone_end(zone);
 }
 
+// Attaches a number to the innermost open zone; the name is copied.
 TS_API void ts_zone_value_int(const char *name, int64_t value);
+// Attaches a number in floating point to the innermost open zone; the name is
+// copied.
 TS_API void ts_zone_value_double(const char *name, double value);
+// Attaches a text to the innermost open zone, of which 8,000 bytes are kept.
+// NULL is ignored.
 TS_API void ts_zone_text(const char *text);
