@@ -104,7 +104,7 @@ extern const ts_backend ts_cupti_backend;
     The same for devices of MetaX, whose MCPTI has CUPTI's interface under other
     names. The metadata has `mcpti` in place of `cupti`.
 
-    Source: cupti/vendors.h, at its table.
+    Source: none of the vendor's; cupti/vendors.h says what its table rests on.
 */
 extern const ts_backend ts_mcpti_backend;
 

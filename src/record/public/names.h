@@ -47,8 +47,8 @@ TS_API uint32_t ts_counter_define(const char *name, const char *unit,
 /*
     Metadata: facts about the session (track 0) or about a track; ts-info and
     every export show them. A fact about the session belongs to the one that
-    runs, or else to the next one, and ends with it. A fact about a track is in every later
-    session of the process. key and text are copied. Threads: any.
+    runs, or else to the next one, and ends with it. A fact about a track is in
+    every later session of the process. key and text are copied. Threads: any.
 */
 
 // States a fact that is a number.
