@@ -10,7 +10,7 @@ flags="-std=c11 -I. -O0 -DTRACESMITH_ZSTD -DTRACESMITH_SQLITE"
 flags="$flags -DTRACESMITH_ZLIB -DTRACESMITH_YAJL $instrumented"
 # Compiled once, and no more of the tools than fuzzers go into.
 rooms=
-for room in cli common/rewrite common/symbolize cut import query; do
+for room in cli common/rewrite common/symbolize cut import query studio; do
     rooms="$rooms $folder/tools/$room.a"
 done
 check_build "fuzz: library and modules" OUT=$folder CC=$CLANG \

@@ -139,25 +139,45 @@ static bool before(const bucket *b, const scene_item *x, const scene_item *y)
     return b->type == SCENE_ZONES ? x->ref > y->ref : x->ref < y->ref;
 }
 
-static void merge(const bucket *b, scene_item *to, const scene_item *from,
-                  size_t left, size_t middle, size_t end)
+// The first of items [from, to) that comes after an item (`also`: or with it).
+static size_t place(const bucket *b, size_t from, size_t to,
+                    const scene_item *item, bool also)
 {
-    if (left < middle && middle < end &&
-        !before(b, &from[middle], &from[middle - 1])) {
-        memcpy(to + left, from + left, (end - left) * sizeof *to);
-        return;
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        const scene_item *const m = &b->items[middle];
+        if (also ? before(b, m, item) : !before(b, item, m))
+            from = middle + 1;
+        else
+            to = middle;
     }
-    for (size_t i = left, j = middle, k = left; k < end; k++)
-        to[k] = j >= end || (i < middle && !before(b, &from[j], &from[i]))
-                    ? from[i++]
-                    : from[j++];
+    return from;
 }
 
-static bool is_sorted(const bucket *b)
+// Joins two sorted runs. Only what overlaps is moved: rows lie nearly in order.
+static void merge(bucket *b, scene_item *spare, size_t left, size_t middle,
+                  size_t end)
 {
-    for (size_t i = 1; i < b->count; i++)
-        if (before(b, &b->items[i], &b->items[i - 1])) return false;
-    return true;
+    scene_item *const items = b->items;
+    if (middle >= end || !before(b, &items[middle], &items[middle - 1])) return;
+    left = place(b, left, middle, &items[middle], false);
+    end = place(b, middle, end, &items[middle - 1], true);
+    const size_t count = middle - left;
+    memcpy(spare, items + left, count * sizeof *spare);
+    for (size_t i = 0, j = middle, k = left; i < count; k++)
+        items[k] = j < end && before(b, &items[j], &spare[i]) ? items[j++]
+                                                              : spare[i++];
+}
+
+static void insert(bucket *b, size_t from, size_t to)
+{
+    for (size_t i = from + 1; i < to; i++) {
+        const scene_item item = b->items[i];
+        size_t k = i;
+        for (; k > from && before(b, &item, &b->items[k - 1]); k--)
+            b->items[k] = b->items[k - 1];
+        b->items[k] = item;
+    }
 }
 
 static size_t least(size_t a, size_t b)
@@ -165,23 +185,22 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-// A merge sort: most rows lie nearly in order.
+// A merge sort of runs that insertion has sorted.
 static bool sort(bucket *b)
 {
-    if (is_sorted(b)) return true;
-    scene_item *to = malloc(b->count * sizeof *to), *from = b->items;
-    if (!to) return false;
-    for (size_t width = 1; width < b->count; width *= 2) {
-        for (size_t i = 0; i < b->count; i += 2 * width)
-            merge(b, to, from, i, least(i + width, b->count),
-                  least(i + 2 * width, b->count));
-        scene_item *const other = from;
-        from = to;
-        to = other;
-    }
-    b->items = from;
-    b->room = b->count;
-    free(to);
+    enum { RUN = 16 };
+    bool sorted = true;
+    for (size_t i = 1; i < b->count && sorted; i++)
+        sorted = !before(b, &b->items[i], &b->items[i - 1]);
+    if (sorted) return true;
+    scene_item *const spare = malloc(b->count * sizeof *spare);
+    if (!spare) return false;
+    for (size_t i = 0; i < b->count; i += RUN)
+        insert(b, i, least(i + RUN, b->count));
+    for (size_t width = RUN; width < b->count; width *= 2)
+        for (size_t i = 0; i + width < b->count; i += 2 * width)
+            merge(b, spare, i, i + width, least(i + 2 * width, b->count));
+    free(spare);
     return true;
 }
 
@@ -273,17 +292,33 @@ static bool move_whole(scene *s, bucket *b, uint32_t part)
     return scene_row_finish(r);
 }
 
+// Makes room in the row of a lane for all that it gets.
+static strip *reserve(scene *s, const bucket *b, uint32_t part, size_t count)
+{
+    strip *const r = scene_row_get(s, b->type, b->track, part);
+    return r && cli_grow(&r->items, &r->room, r->count + count,
+                         sizeof *r->items)
+               ? r
+               : NULL;
+}
+
 static bool divide(scene *s, bucket *b, const uint32_t *lanes, uint32_t count,
                    uint32_t first)
 {
+    size_t sizes[SCENE_LANES] = { 0 }, rows[SCENE_LANES];
+    for (size_t i = 0; i < b->count; i++)
+        sizes[lanes[i]]++;
+    for (uint32_t lane = 0; lane < count; lane++) {
+        strip *const r = reserve(s, b, first + lane, sizes[lane]);
+        if (!r) return false;
+        rows[lane] = (size_t)(r - s->rows); // which may move
+    }
     for (size_t i = 0; i < b->count; i++) {
-        strip *const r = scene_row_get(s, b->type, b->track, first + lanes[i]);
-        if (!r || !scene_row_add(r, &b->items[i])) return false;
+        strip *const r = &s->rows[rows[lanes[i]]];
+        r->items[r->count++] = b->items[i];
     }
     for (uint32_t lane = 0; lane < count; lane++)
-        if (!scene_row_finish(
-                scene_row_get(s, b->type, b->track, first + lane)))
-            return false;
+        if (!scene_row_finish(&s->rows[rows[lane]])) return false;
     return true;
 }
 
@@ -339,12 +374,12 @@ static bool choose_window(const scene *s, int64_t *from_ns, int64_t *to_ns)
         return true;
     }
     for (int64_t more = width; more; more = more > width / 4 ? width / 4 : 0)
-        if (count_events(s, *from_ns - more, *to_ns + more) <= SCENE_EVENTS) {
+        if (count_events(s, *from_ns - more, *to_ns + more) <= SCENE_WINDOW) {
             *from_ns -= more;
             *to_ns += more;
             return true;
         }
-    return count_events(s, *from_ns, *to_ns) <= SCENE_EVENTS;
+    return count_events(s, *from_ns, *to_ns) <= SCENE_WINDOW;
 }
 
 static void load_chunks(loading *l)
@@ -359,9 +394,33 @@ static void load_chunks(loading *l)
     ts_columns_close(l->s->reader, &columns);
 }
 
-static bool add_streams(scene *s, scene_row_type type)
+static scene_chunk chunk_of(size_t index, const ts_chunk_info *chunk)
+{
+    return (scene_chunk){ scene_near(chunk->first_ns),
+                          scene_near(chunk->last_ns), index,
+                          chunk->header.event };
+}
+
+static bool add_chunk(scene *s, scene_row_type type, size_t index,
+                      const ts_chunk_info *chunk)
+{
+    strip *const r = scene_row_get(s, type, chunk->header.track, 0);
+    if (!r || !cli_grow(&r->chunks, &r->chunk_room, r->chunk_count + 1,
+                        sizeof *r->chunks))
+        return false;
+    r->chunks[r->chunk_count++] = chunk_of(index, chunk);
+    return true;
+}
+
+static bool add_mixed(scene *s, scene_row_type type, size_t index,
+                      const ts_chunk_info *chunk)
 {
     ts_track track;
+    if (!cli_grow(&s->mixed, &s->mixed_room, s->mixed_count + 1,
+                  sizeof *s->mixed))
+        return false;
+    s->mixed[s->mixed_count++] = chunk_of(index, chunk);
+    if (s->mixed_count > 1) return true; // the rows are there
     for (size_t i = 0; ts_reader_track_at(s->reader, i, &track); i++)
         if (track.type == TS_TRACK_STREAM &&
             !scene_row_get(s, type, track.id, 0))
@@ -378,11 +437,9 @@ bool scene_rows_find(scene *s)
         const ts_chunk_header *const h = &chunk.header;
         if (!wanted(&chunk, INT64_MIN, INT64_MAX)) continue;
         const scene_row_type type = scene_row_of_kind((ts_event_kind)h->event);
-        if (h->track == TS_TRACK_MIXED) {
-            if (!add_streams(s, type)) return false;
-        } else if (!scene_row_get(s, type, h->track, 0)) {
+        if (h->track == TS_TRACK_MIXED ? !add_mixed(s, type, i, &chunk)
+                                       : !add_chunk(s, type, i, &chunk))
             return false;
-        }
     }
     return true;
 }
@@ -428,7 +485,11 @@ bool scene_gather_end(scene_gathering *l)
 bool scene_load(scene *s, int64_t from_ns, int64_t to_ns)
 {
     if (s->loaded && from_ns >= s->from_ns && to_ns <= s->to_ns) return true;
+    if (from_ns == s->refused_from && to_ns == s->refused_to) return false;
+    s->refused_from = from_ns;
+    s->refused_to = to_ns;
     if (!choose_window(s, &from_ns, &to_ns)) return false;
+    s->refused_to = s->refused_from; // no window
     loading l = { .s = s };
     clear_rows(s);
     s->from_ns = from_ns;

@@ -17,8 +17,17 @@
 
 enum { FAN = 16, LEVELS = 7 }; // of the pyramid over a row: 16^7 boxes
 
+// A chunk with events of one row, which may have a picture.
+typedef struct scene_chunk {
+    int64_t first_ns, last_ns;
+    size_t index;
+    uint8_t event;
+} scene_chunk;
+
 typedef struct strip {
     scene_row pub;
+    scene_chunk *chunks; // of rows of part 0, in the order of the file
+    size_t chunk_count, chunk_room;
     scene_item *items; // in order of time; boxes do not overlap
     size_t count, room;
     int64_t *sums; // covered before every FAN-th item
@@ -29,18 +38,29 @@ typedef struct strip {
     bool samples;
 } strip;
 
+// Labels that were looked up last, by a hash. Kinds are not 0.
+enum { RECENT = 512 };
+typedef struct scene_recent {
+    uint64_t key;
+    uint32_t label;
+} scene_recent;
+
 struct scene {
     ts_reader *reader;
     strip *rows;
     size_t row_count, row_room;
-    cli_map row_index; // type, track and part to row
+    cli_map row_index;  // type, track and part to row
+    scene_chunk *mixed; // with operations of several streams: no pictures
+    size_t mixed_count, mixed_room;
     uint32_t version;
     scene_label *labels;
     size_t label_count, label_room;
     cli_map label_index; // kind and id to label
+    scene_recent recent[RECENT];
     char track_name[320];
     int64_t from_ns, to_ns; // what is loaded
     bool loaded;
+    int64_t refused_from, refused_to; // the last window that is too much
     uint64_t *chunk_place; // by chunk: row number of its first operation
     size_t chunk_count;
     ts_columns columns; // the last decoded chunk, for details

@@ -42,9 +42,17 @@ ts_result scene_open(scene **s, ts_reader *reader)
 static void forget(scene *s)
 {
     scene_graph_close(s);
-    for (size_t i = 0; i < s->row_count; i++)
+    for (size_t i = 0; i < s->row_count; i++) {
         scene_row_clear(&s->rows[i]);
+        free(s->rows[i].chunks);
+        s->rows[i].chunks = NULL;
+        s->rows[i].chunk_count = s->rows[i].chunk_room = 0;
+    }
+    free(s->mixed);
+    s->mixed = NULL;
+    s->mixed_count = s->mixed_room = 0;
     s->loaded = false;
+    s->refused_from = s->refused_to = 0;
     ts_columns_close(s->reader, &s->columns);
 }
 
@@ -204,8 +212,13 @@ static uint8_t hue_of(uint32_t kind, uint32_t id, ts_text text)
 uint32_t scene_label_of(scene *s, uint32_t kind, uint32_t id)
 {
     const uint64_t key = (uint64_t)kind << 32 | id;
+    scene_recent *const recent = &s->recent[(id ^ kind * 31) % RECENT];
+    if (recent->key == key) return recent->label;
     const uint32_t known = cli_map_row(&s->label_index, key);
-    if (known != CLI_NONE) return known;
+    if (known != CLI_NONE) {
+        *recent = (scene_recent){ key, known };
+        return known;
+    }
     const ts_text text = text_of(s, kind, id);
     if (!cli_grow(&s->labels, &s->label_room, s->label_count + 1,
                   sizeof *s->labels) ||

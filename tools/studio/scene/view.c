@@ -105,7 +105,7 @@ static void draw_samples(const strip *r, scene_view *v)
 /* ---- From pictures ------------------------------------------------------- */
 
 // Adds a cell's share to the pixels that it touches.
-static void spread(scene *s, scene_view *v, const ts_chunk_info *chunk,
+static void spread(scene *s, scene_view *v, const scene_chunk *chunk,
                    const ts_lod_cell *cell, int at)
 {
     const double width =
@@ -116,7 +116,7 @@ static void spread(scene *s, scene_view *v, const ts_chunk_info *chunk,
     if (!cell->count || to < 0 || from >= v->pixels) return;
     if (from < 0) from = 0;
     if (to > v->pixels) to = v->pixels;
-    uint32_t kind = chunk->header.event, id = cell->id;
+    uint32_t kind = chunk->event, id = cell->id;
     if (kind == TS_EVENT_KERNEL) {
         const ts_launch_entry *const l = ts_reader_launch(s->reader, id);
         id = l ? l->name : 0;
@@ -130,7 +130,7 @@ static void spread(scene *s, scene_view *v, const ts_chunk_info *chunk,
     }
 }
 
-static void spread_sample(scene_view *v, const ts_chunk_info *chunk,
+static void spread_sample(scene_view *v, const scene_chunk *chunk,
                           const ts_lod_cell *cell, int at)
 {
     const double width =
@@ -143,23 +143,38 @@ static void spread_sample(scene_view *v, const ts_chunk_info *chunk,
     if (!(v->high[p] >= cell->max)) v->high[p] = cell->max;
 }
 
-static void draw_pictures(scene *s, const scene_row *r, scene_view *v)
+// Which streams work where a chunk is of several, only its events say: all are
+// drawn grey.
+static void draw_mixed(const scene *s, scene_view *v)
+{
+    enum { FAINT = 64, GREY = 255 };
+    for (size_t i = 0; i < s->mixed_count; i++) {
+        const scene_chunk *const chunk = &s->mixed[i];
+        const double scale = v->pixels / (double)(v->to_ns - v->from_ns);
+        const double from = (double)(chunk->first_ns - v->from_ns) * scale;
+        const double to = (double)(chunk->last_ns - v->from_ns) * scale;
+        if (to < 0 || from >= v->pixels) continue;
+        for (uint32_t p = from < 0 ? 0 : (uint32_t)from;
+             p < v->pixels && p <= to; p++)
+            if (!v->busy[p]) v->busy[p] = FAINT, v->hue[p] = GREY;
+    }
+}
+
+static void draw_pictures(scene *s, const strip *r, scene_view *v)
 {
     ts_lod_cell cells[TS_LOD_CELLS];
-    ts_chunk_info chunk;
-    for (size_t i = 0; ts_reader_chunk(s->reader, i, &chunk); i++) {
-        const ts_chunk_header *const h = &chunk.header;
-        if (h->kind != TS_CHUNK_EVENTS || h->track != r->track ||
-            scene_row_of_kind((ts_event_kind)h->event) != r->type ||
-            chunk.first_ns >= v->to_ns || chunk.last_ns < v->from_ns ||
-            !ts_reader_lod(s->reader, i, cells))
+    for (size_t i = 0; i < r->chunk_count; i++) {
+        const scene_chunk *const chunk = &r->chunks[i];
+        if (chunk->first_ns >= v->to_ns || chunk->last_ns < v->from_ns ||
+            !ts_reader_lod(s->reader, chunk->index, cells))
             continue;
         for (int k = 0; k < TS_LOD_CELLS; k++)
-            if (r->type == SCENE_COUNTER)
-                spread_sample(v, &chunk, &cells[k], k);
+            if (r->samples)
+                spread_sample(v, chunk, &cells[k], k);
             else
-                spread(s, v, &chunk, &cells[k], k);
+                spread(s, v, chunk, &cells[k], k);
     }
+    if (r->pub.type == SCENE_WORK) draw_mixed(s, v);
 }
 
 /* ---- Views --------------------------------------------------------------- */
@@ -185,7 +200,7 @@ ts_result scene_draw(scene *s, uint32_t at, scene_view *v)
                           r->pub.type != SCENE_GHOST;
     v->coarse = of_trace && !scene_load(s, v->from_ns, v->to_ns);
     if (v->coarse) {
-        if (!s->rows[at].pub.part) draw_pictures(s, &s->rows[at].pub, v);
+        if (!s->rows[at].pub.part) draw_pictures(s, &s->rows[at], v);
         return TS_OK;
     }
     const strip *const now = &s->rows[at]; // a load may have moved it

@@ -418,7 +418,8 @@ export class Panels {
     return [
       el('h2', {}, `Names with '${visible(this.app.query)}'`),
       table<Sum>(
-        `${count(found.found)} names; Enter goes to the next box`,
+        `${count(found.found)} names${this.app.tracks.whole ? '' : ' in the loaded part'}; Enter goes to ` +
+          'the next box',
         [
           { title: 'name', cell: (s) => s.text },
           { title: 'total', number: true, cell: (s) => duration(s.total) },
