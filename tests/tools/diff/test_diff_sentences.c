@@ -46,7 +46,8 @@ static void equal_runs_differ_in_nothing(void **state)
          "Devices, ranks and kind of steps are the same, according to the "
          "traces.");
     SAYS("diff",
-         "No difference: the same work in the same order took the same time.\n"
+         "No difference: the same operations in the same order took the "
+         "same time.\n"
          "all figures are equal");
     SAYS("kernels", "");
     done(&d, &a, &b);
@@ -62,14 +63,14 @@ static void noise_is_no_difference(void **state)
          "Devices, ranks and kind of steps are the same, according to the "
          "traces.");
     SAYS("diff",
-         "No significant difference: a step takes 21.39 us instead of 21.02 "
-         "us (+1.8 %), which may be noise. "
-         "The whole takes 426.3 us instead of 418.6 us (+1.8 %). "
+         "No significant difference: a step takes 21.39 us instead of "
+         "21.02 us (+1.8 %), which may be noise. "
+         "The whole run takes 426.3 us instead of 418.6 us (+1.8 %). "
          "No kernel, copy or collective differs by more than noise. "
          "The device works 7.684 us more and is idle 0 ns more. "
          "The largest part is gemm +3.9 % (+389 ns), which may be noise.\n"
-         "tested by step: 20 of A, 20 of B; noise between runs is not in "
-         "one trace");
+         "tested by step: 20 of A, 20 of B; a single trace does not show "
+         "the noise between runs");
     SAYS("kernels", "None of 2 kernels differs by more than noise.");
     done(&d, &a, &b);
 }
@@ -84,12 +85,13 @@ static void a_slower_kernel_is_what_changed(void **state)
          "Devices, ranks and kind of steps are the same, according to the "
          "traces.");
     SAYS("diff",
-         "B is 9.5 % slower: a found step takes 23.00 us instead of 21.00 us. "
-         "The whole takes 459.0 us instead of 419.0 us (+9.5 %). "
+         "B is 9.5 % slower: a detected step takes 23.00 us instead of "
+         "21.00 us. "
+         "The whole run takes 459.0 us instead of 419.0 us (+9.5 %). "
          "The device works 39.97 us more and is idle 0 ns more. "
          "What changed: gemm +20.0 % (+1.997 us).\n"
-         "tested by step: 20 of A, 20 of B, found as what repeats, not "
-         "marked; noise between runs is not in one trace");
+         "tested by step: 20 of A, 20 of B, detected by repetition, not "
+         "marked; a single trace does not show the noise between runs");
     SAYS("kernels", "Of 2 kernels, 1 differs by more than noise.");
     SAYS("schedule", "1 of 1 stream does the same in the same order.");
     done(&d, &a, &b);
@@ -106,22 +108,22 @@ static void other_numbers_of_steps_are_a_warning(void **state)
     assert_true(diff_gate_add(&gates, &tool, "--gate", "makespan +90%"));
     assert_true(diff_gates_check(&gates, &d));
     SAYS("compared",
-         "A has 20 steps, B 30: times of the whole are of different work, "
-         "those of a step can be compared.");
+         "A has 20 steps, B has 30: total times cannot be compared, but "
+         "times per step can.");
     SAYS("diff",
-         "No significant difference: a step takes 21.00 us instead of 20.98 "
-         "us (+0.1 %), which may be noise. "
-         "The whole takes 629.3 us instead of 418.8 us (+50.3 %). "
+         "No significant difference: a step takes 21.00 us instead of "
+         "20.98 us (+0.1 %), which may be noise. "
+         "The whole run takes 629.3 us instead of 418.8 us (+50.3 %). "
          "No kernel, copy or collective differs by more than noise. "
          "The device works 200.5 us more and is idle 10.00 us more. "
          "The largest part is gemm +0.2 % (+23 ns), which may be noise. "
-         "The order of work differs on 1 stream.\n"
-         "tested by step: 20 of A, 30 of B; noise between runs is not in "
-         "one trace");
+         "The order of operations differs on 1 stream.\n"
+         "tested by step: 20 of A, 30 of B; a single trace does not show "
+         "the noise between runs");
     says(&d, &gates, "gates",
-         "1 of 1 gate cannot see a change: A and B have different numbers "
-         "of steps, so that totals are of different work; compare a step "
-         "(step +3%).");
+         "1 of 1 gate cannot detect a change: A and B have different "
+         "numbers of steps, so that totals cannot be compared; compare a "
+         "step (step +3%).");
     diff_gates_close(&gates);
     done(&d, &a, &b);
 }
@@ -137,18 +139,19 @@ static void steps_that_are_not_alike_are_a_warning(void **state)
     }
     diff d;
     compare(&d, &a, &b);
-    SAYS("compared", "Steps of A and B are not alike, and not compared.");
+    SAYS("compared",
+         "The steps of A and B differ in kind and are not compared.");
     SAYS("diff",
-         "B takes 390.0 us, A 418.8 us (-6.9 %): too few steps to tell "
-         "whether that is noise. "
+         "B takes 390.0 us, A 418.8 us (-6.9 %): there are too few steps "
+         "to test whether this is noise. "
          "The device works 199.8 us less and is idle 171.0 us more. "
          "What changed: 1 kernel gone (200.0 us). "
-         "The order of work differs on 1 stream.\n"
-         "tested operation by operation: without 8 steps on both sides that "
-         "can be compared, noise from step to step is not known");
+         "The order of operations differs on 1 stream.\n"
+         "tested by operation: with fewer than 8 comparable steps on both "
+         "sides, the noise between steps is unknown");
     SAYS("schedule",
          "0 of 1 stream does the same in the same order.\n"
-         "Pairs: operations that follow each other directly on a stream.");
+         "Pairs: operations that directly follow each other on a stream.");
     done(&d, &a, &b);
 }
 
@@ -172,19 +175,19 @@ static void other_devices_ranks_and_parts_are_warnings(void **state)
     diff d;
     compare(&d, &a, &b);
     SAYS("compared",
-         "A and B differ by rank: what follows may come from that alone. "
+         "A and B differ by rank: this alone may cause the following "
+         "differences. "
          "A ran on 1 device, B on 2. "
-         "B is a part of a trace (ts-cut), A is not: sums are of different "
-         "work.");
+         "B is a part of a trace (ts-cut), A is not: totals cannot be "
+         "compared.");
     SAYS("diff",
          "B takes as long as A: it takes 200 ns instead of 200 ns. "
          "The devices together work 200 ns more and are idle 0 ns more. "
          "What changed: k +100.0 % (+200 ns).\n"
-         "tested operation by operation: without 8 steps on both sides that "
-         "can be compared, noise from step to step is not known");
-    SAYS("schedule",
-         "1 of 1 stream does the same in the same order. 1 stream is only "
-         "in B.");
+         "tested by operation: with fewer than 8 comparable steps on both "
+         "sides, the noise between steps is unknown");
+    SAYS("schedule", "1 of 1 stream does the same in the same order. "
+                     "1 stream is only in B.");
     done(&d, &a, &b);
 }
 
@@ -198,9 +201,9 @@ static void a_side_without_a_device_is_compared_on_the_host(void **state)
     compare(&d, &a, &b);
     SAYS("compared", "A ran on 0 devices, B on 1.");
     SAYS("diff",
-         "Only the host can be compared: A has no work on a device.\n"
-         "tested operation by operation: without 8 steps on both sides that "
-         "can be compared, noise from step to step is not known");
+         "Only the host can be compared: A has no operations of a device.\n"
+         "tested by operation: with fewer than 8 comparable steps on both "
+         "sides, the noise between steps is unknown");
     done(&d, &a, &b);
     a = story_begin();
     b = story_begin();
@@ -208,9 +211,10 @@ static void a_side_without_a_device_is_compared_on_the_host(void **state)
     story_zone(&b, HOST, 0, 150, "work");
     compare(&d, &a, &b);
     SAYS("diff",
-         "Only the host can be compared: both have no work on a device.\n"
-         "tested operation by operation: without 8 steps on both sides that "
-         "can be compared, noise from step to step is not known");
+         "Only the host can be compared: both have no operations of a "
+         "device.\n"
+         "tested by operation: with fewer than 8 comparable steps on both "
+         "sides, the noise between steps is unknown");
     done(&d, &a, &b);
 }
 
