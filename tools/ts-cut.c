@@ -16,15 +16,15 @@ static const cli_option options[] = {
     SELECT_OPTIONS,
     SELECT_KIND,
     { .name = "--frame [NAME:]A..B",
-      .help = "select the time of frames number A to B, from 0",
+      .help = "select the time range of frames A to B, numbered from 0",
       .text = &selected.frame },
     { .name = "--process LIST",
       .help = "select events of these processes: numbers or full names,\n"
               "separated by commas; * matches any characters",
       .text = &selected.process },
     { .name = "--name REGEX",
-      .help = "select events whose name contains a match; ^ and $ match\n"
-              "the ends of a name",
+      .help = "select events whose name contains a match of REGEX; ^ and\n"
+              "$ match the ends of a name",
       .text = &name_text },
     { .name = "--keep-deps HOW",
       .help = "also keep: calls: the calls that launched kept operations\n"

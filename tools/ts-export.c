@@ -61,8 +61,8 @@ static const cli_tool tool = {
     .name = "ts-export",
     .usage = "[options] -o FILE TRACE",
     .about = "Converts a trace for other viewers: to a Perfetto "
-             "trace\n(https://ui.perfetto.dev)\nor Chrome JSON, or its graph "
-             "of GPU operations to Graphviz.",
+             "trace\n(https://ui.perfetto.dev) or Chrome JSON, or its graph of "
+             "GPU operations to\nGraphviz.",
     .options = options,
 };
 

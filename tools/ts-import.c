@@ -33,7 +33,7 @@ static const cli_tool tool = {
     .name = "ts-import",
     .usage = "[options] -o OUT FILE...",
     .about = "Converts traces of other tools to SBT files, one for each rank. "
-             "Reads files,\ngzip\nand tar archives, and folders, and detects "
+             "Reads files,\ngzip and tar archives, and folders, and detects "
              "the format from the contents.",
     .options = options,
 };

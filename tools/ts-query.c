@@ -44,11 +44,11 @@ static const cli_tool tool = {
     .name = "ts-query",
     .usage = "[options] FILE... ['SQL']",
     .about = "Runs SQL queries on traces: tables zone, gpu_op, api_call, "
-             "counter, memory,\nedge,\ngap, ... and views with the names of "
-             "Nsight Systems. Nothing is imported; a\nquery\ndecodes only the "
-             "columns that it needs. Without SQL, queries are read from "
-             "the\nterminal or from stdin. The last argument is SQL if it "
-             "contains a blank.",
+             "counter, memory,\nedge, gap, ... and views with the names of "
+             "Nsight Systems. Nothing is imported;\na query decodes only the "
+             "columns that it needs. Without SQL, queries are read\nfrom the "
+             "terminal or from stdin. The last argument is SQL if it contains "
+             "a\nblank.",
     .options = options,
 };
 

@@ -11,15 +11,15 @@ static uint64_t port;
 
 static const cli_option options[] = {
     { .name = "-o, --output PAGE",
-      .help = "the HTML file to write; it contains the trace, works\n"
-              "without a network, and sends nothing (none: start a server)",
+      .help = "write an HTML file that contains the trace, works without\n"
+              "a network and sends nothing (default: start a server)",
       .text = &output_text },
     { .name = "--port N",
-      .help = "port of the server on 127.0.0.1 (any free port)",
+      .help = "port of the server on 127.0.0.1 (default: any free port)",
       .flag = &has_port,
       .number = &port },
     { .name = "--no-browser",
-      .help = "print the address only, do not open a browser",
+      .help = "only print the address, do not open a browser",
       .flag = &no_browser },
     { .name = "--no-report",
       .help = "omit the report of ts-analyze",
@@ -31,10 +31,10 @@ static const cli_tool tool = {
     .name = "ts-studio",
     .usage = "[options] FILE",
     .about =
-        "Shows a trace in a browser: timeline, search, statistics, causes "
-        "of idle time,\ncritical path, and the effect of changes. Starts a "
-        "server on this machine,\nwhich also follows a trace that is "
-        "still being recorded, or writes one page.",
+        "Shows a trace in a browser: timeline, search, statistics, causes of "
+        "idle time,\ncritical path, and the effect of changes. Starts a server "
+        "on this machine,\nwhich also follows a trace that is still being "
+        "recorded; with -o, writes one\npage.",
     .options = options,
 };
 

@@ -36,8 +36,8 @@ static const cli_tool tool = {
     .name = "ts-symbolize",
     .usage = "[options] FILE",
     .about = "Looks up the function names of the call stack frames of a trace, "
-             "in the\nrecorded\nbinaries and their debug information, and "
-             "stores the names in the trace.",
+             "in the\nrecorded binaries and their debug information, and "
+             "stores the names in the\ntrace.",
     .options = options,
 };
 
