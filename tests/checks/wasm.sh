@@ -38,6 +38,7 @@ fi
 
 # wasm-ld itself: clang would run wasm-opt, if there is one, which refuses this.
 check "wasm: build" sh -ec '
+    rm -f '$folder'/*.o '$folder'/figures.wasm
     compile="clang-$0 --target=wasm32-wasi --sysroot=/usr $1"
     for source in $2; do
         $compile -c $source -o '$folder'/$(echo $source | tr / _).o

@@ -2,8 +2,9 @@
     figures.c - what a viewer computes from traces, as one line of hashes each
 
     The same source natively and as WebAssembly: the lines must be the same.
-    Each trace is read through a function. The first one is not a file: it has
-    more than 8 GB, beyond what a pointer of WebAssembly can address.
+    Each trace is read through a function. The first two are not files: one has
+    more than 8 GB, beyond what a pointer of WebAssembly can address, and one a
+    top of its index and pictures of tracks.
 */
 #include <inttypes.h>
 #include <stdio.h>
@@ -56,13 +57,43 @@ static uint64_t event_hash(ts_reader *reader)
     return hash;
 }
 
-static uint64_t picture_hash(const ts_reader *reader)
+static uint64_t cell_hash(uint64_t hash, const ts_lod_cell *cells, size_t count)
 {
-    uint64_t hash = 0;
+    for (size_t i = 0; i < count; i++)
+        hash = XXH3_64bits_withSeed(&cells[i], sizeof cells[i], hash + 1);
+    return hash;
+}
+
+static uint64_t top_hash(const ts_reader *reader)
+{
+    uint64_t hash = 5;
+    ts_top_track track;
+    ts_picture_cell cell;
+    for (size_t i = 0; ts_reader_top(reader, i, &track); i++)
+        for (size_t j = 0; ts_reader_top_cell(reader, i, j, &cell); j++) {
+            hash = mix(hash, (uint64_t)cell.start_ns);
+            hash = mix(hash, (uint64_t)cell.end_ns);
+            hash = mix(hash, cell.count);
+            hash = mix(hash, cell.id);
+        }
+    return hash;
+}
+
+static uint64_t picture_hash(ts_reader *reader)
+{
+    uint64_t hash = top_hash(reader);
+    uint32_t track, events;
     ts_lod_cell cells[TS_LOD_CELLS];
-    for (size_t i = 0; i < ts_reader_chunk_count(reader); i++)
+    ts_track_pictures tracks = { 0 };
+    for (size_t i = 0; i < ts_reader_chunk_count(reader); i++) {
         if (ts_reader_lod(reader, i, cells))
-            hash = XXH3_64bits_withSeed(cells, sizeof cells, hash + 1);
+            hash = cell_hash(hash, cells, TS_LOD_CELLS);
+        if (ts_reader_track_pictures(reader, i, &tracks) != TS_OK) continue;
+        for (size_t j = 0; ts_track_picture(&tracks, j, &track, &events, cells);
+             j++)
+            hash = cell_hash(mix(hash, track), cells, tracks.cell_count);
+    }
+    ts_track_pictures_close(reader, &tracks);
     return hash;
 }
 
@@ -144,6 +175,23 @@ static int print(const char *name, const ts_reader_desc *desc)
     return result == TS_OK ? 0 : 1;
 }
 
+static int print_top(void)
+{
+    static const uint32_t streams[] = { 3, 4 };
+    forge f;
+    sample_forge_without_end(&f);
+    forge_mixed(&f, streams, SAMPLE_START);
+    forge_pictures(&f, streams, SAMPLE_START, 8);
+    forge_top(&f);
+    forge_finish(&f);
+    const ts_reader_desc desc = { .bytes = f.bytes,
+                                  .size = f.size,
+                                  .lazy = true };
+    const int failed = print("with a top", &desc);
+    forge_close(&f);
+    return failed;
+}
+
 int main(int argc, char **argv)
 {
     far_trace far;
@@ -151,6 +199,7 @@ int main(int argc, char **argv)
     ts_reader_desc desc = far_desc(&far);
     int failed = print("beyond 8 GB", &desc);
     far_close(&far);
+    failed |= print_top();
     for (int i = 1; i < argc; i++) {
         FILE *const file = fopen(argv[i], "rb");
         if (!file) return 2;

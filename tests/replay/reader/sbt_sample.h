@@ -161,7 +161,7 @@ static inline uint32_t sample_track(uint32_t event)
     return event == 6 ? 4 : event < 16 ? 2 : 3;
 }
 
-static inline void sample_forge_with(forge *f, bool with_top)
+static inline void sample_forge_without_end(forge *f)
 {
     forge_open(f, SAMPLE_START);
     forge_sample(f, 0, 4, SAMPLE_START, 500, UINT64_C(1700000000000000000));
@@ -176,6 +176,11 @@ static inline void sample_forge_with(forge *f, bool with_top)
     sample_facts(f);
     forge_sample(f, 0, 4, SAMPLE_START + 5000, 5500,
                  UINT64_C(1700000000000005000));
+}
+
+static inline void sample_forge_with(forge *f, bool with_top)
+{
+    sample_forge_without_end(f);
     if (with_top) forge_top(f);
     forge_finish(f);
 }

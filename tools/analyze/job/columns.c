@@ -9,7 +9,7 @@ static bool count_rows(ts_reader *reader, analyze_loaded *l)
     l->counted = true;
     l->first = calloc(ts_reader_chunk_count(reader) + 1, sizeof *l->first);
     if (!l->first) return false;
-    l->operations = cli_operation_rows(reader, l->first);
+    l->operations = (size_t)cli_operation_rows(reader, l->first);
     return true;
 }
 
