@@ -383,7 +383,7 @@ check "capture: what CUPTI told, told again, is the same trace" sh -c '
     done
     tests/gpu/replay-recording.sh $0/told/recorded/work $0/told/again.sbt \
         $0/told/all.sbt' $folder
-for program in work runtime; do
+for program in work runtime torch; do
     check "capture: what CUPTI reported of $program on an H200" sh -c '
         tar -xzf tests/gpu/recorded/h200-$1.tar.gz -C $0 &&
             tests/gpu/replay-recording.sh $0/$1 $0/h200-$1.sbt &&

@@ -305,8 +305,8 @@ static void note_occupied(void)
     if (file) fclose(file);
 }
 
-// The real one takes a hint for large and aligned ranges only, of addresses that
-// were free when it started (seen on an H200, driver 580.159).
+// The real one takes a hint for large and aligned ranges only, of addresses
+// that were free when it started (seen on an H200, driver 580.159).
 static bool takes_hint(uint64_t hint, uint64_t size)
 {
     const uint64_t mask = (32u << 20) - 1;
