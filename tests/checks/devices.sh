@@ -67,7 +67,8 @@ says "a machine without any" none "^NVIDIA: no GPU" "^AMD: no GPU" \
     "^MetaX: no GPU" "^Host" "vdev"
 says "NVIDIA without a driver" bare "1 on the PCI bus, but no driver" \
     "to fix it .*nvidia-driver"
-says "NVIDIA in a container without its devices" boxed "/dev/nvidiactl does not exist" \
+says "NVIDIA in a container without its devices" boxed \
+    "/dev/nvidiactl does not exist" \
     "to fix it .*--gpus all"
 says "NVIDIA with all of it" whole "driver  *580.65.06" "cuda  *13.0" \
     "device 0  *A GPU of glass" "8.00.* GiB, compute capability 9.0" "recorded"

@@ -3,9 +3,9 @@
 
     The first byte chooses: bit 0, checksums are made right first, so that
     what lies behind them is reached; bit 1, the index is not used; bit 2, an
-    allocation fails; bit 3, the top of the index is used. The rest is the trace.
-    Whatever it is, there must be no crash, no hang and no leak, and an event
-    must lie within its chunk.
+    allocation fails; bit 3, the top of the index is used. The rest is the
+    trace. Whatever it is, there must be no crash, no hang and no leak, and an
+    event must lie within its chunk.
 */
 #define _GNU_SOURCE
 #include <stdio.h>
