@@ -11,7 +11,7 @@ diff_metric diff_main(diff_subject subject);
 // Returns the verdict on a row: "slower", "fewer", "fewer, each slower",
 // "noise", "new". Each word rests on the test of its own metric.
 cli_text diff_word(const diff *d, const diff_row *row);
-// Returns what the values of a row count: "a step", "a found step", "all".
+// Returns what the values of a row count: "a step", "a detected step", "all".
 const char *diff_unit(const diff *d, const diff_row *row);
 // Returns the first (or only) row of a subject, or NULL.
 const diff_row *diff_single(const diff *d, diff_subject subject);
