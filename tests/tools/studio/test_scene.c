@@ -233,6 +233,43 @@ static void an_event_tells_all_that_is_known_of_it(void **state)
     staged_close(&t);
 }
 
+static void add_span(staged *t, uint32_t thread, int64_t time, uint64_t id,
+                     uint32_t phase)
+{
+    const ts_site_entry entry = { .name = made_name(&t->m, "request") };
+    const ts_writer_value values[] = {
+        { TS_COLUMN_SITE, ts_writer_site(t->m.w, &entry) },
+        { TS_COLUMN_ID, id },
+        { TS_COLUMN_PHASE, phase },
+    };
+    ts_writer_event(t->m.w, TS_EVENT_SPAN, thread, time, 0, values, 3);
+}
+
+// Two overlap and end on the other thread; the third never ends.
+static void spans_end_on_any_thread(void **state)
+{
+    (void)state;
+    staged t;
+    scene_item item;
+    made_begin(&t.m, 0);
+    add_span(&t, HOST, 10, 7, TS_PHASE_START);
+    add_span(&t, HOST, 20, 8, TS_PHASE_START);
+    add_span(&t, OTHER, 50, 7, TS_PHASE_END);
+    add_span(&t, OTHER, 60, 8, TS_PHASE_END);
+    add_span(&t, OTHER, 70, 9, TS_PHASE_START);
+    made_zone(&t.m, HOST, "x", 0, 90);
+    staged_open(&t);
+    const uint32_t row = staged_row(&t, SCENE_FRAMES, 0, 0);
+    assert_true(scene_pick(t.s, row, 10, 0, &item));
+    assert_int_equal(50, item.end_ns);
+    assert_true(scene_pick(t.s, row, 70, 0, &item));
+    assert_int_equal(90, item.end_ns);
+    assert_true(
+        scene_pick(t.s, staged_row(&t, SCENE_FRAMES, 0, 1), 20, 0, &item));
+    assert_int_equal(60, item.end_ns);
+    staged_close(&t);
+}
+
 // Overlapping zones, which only a hostile or odd trace has, overlap nowhere.
 static void boxes_of_a_row_do_not_overlap(void **state)
 {
@@ -309,6 +346,7 @@ int main(void)
         cmocka_unit_test(a_what_if_has_a_ghost_and_a_makespan),
         cmocka_unit_test(the_critical_path_is_a_row_and_marks_operations),
         cmocka_unit_test(an_event_tells_all_that_is_known_of_it),
+        cmocka_unit_test(spans_end_on_any_thread),
         cmocka_unit_test(boxes_of_a_row_do_not_overlap),
         cmocka_unit_test(sums_and_longest_agree_with_a_walk),
     };

@@ -115,9 +115,10 @@ static void gather(loading *l, const ts_columns *c)
     bucket *b = NULL;
     scene_item item;
     for (uint32_t i = 0; i < c->count && !l->failed; i++) {
-        const uint32_t track = c->tracks ? c->tracks[i] : c->track;
-        if (!b || b->track != track)
-            b = bucket_of(l, type, c->kind == TS_EVENT_SPAN, track);
+        // A span may end on another track than it began on.
+        const bool spans = c->kind == TS_EVENT_SPAN;
+        const uint32_t track = spans ? 0 : c->tracks ? c->tracks[i] : c->track;
+        if (!b || b->track != track) b = bucket_of(l, type, spans, track);
         if (b && fill(l, c, i, &item)) put(l, b, &item);
     }
 }
@@ -278,9 +279,9 @@ static uint32_t find_lanes(const bucket *b, uint32_t *lanes)
     return count;
 }
 
-static bool move_whole(scene *s, bucket *b, uint32_t part)
+static bool move_whole(scene *s, bucket *b)
 {
-    strip *const r = scene_row_get(s, b->type, b->track, part);
+    strip *const r = scene_row_get(s, b->type, b->track, 0);
     if (!r) return false;
     if (!r->count) {
         free(r->items);
@@ -302,14 +303,13 @@ static strip *reserve(scene *s, const bucket *b, uint32_t part, size_t count)
                : NULL;
 }
 
-static bool divide(scene *s, bucket *b, const uint32_t *lanes, uint32_t count,
-                   uint32_t first)
+static bool divide(scene *s, bucket *b, const uint32_t *lanes, uint32_t count)
 {
     size_t sizes[SCENE_LANES] = { 0 }, rows[SCENE_LANES];
     for (size_t i = 0; i < b->count; i++)
         sizes[lanes[i]]++;
     for (uint32_t lane = 0; lane < count; lane++) {
-        strip *const r = reserve(s, b, first + lane, sizes[lane]);
+        strip *const r = reserve(s, b, lane, sizes[lane]);
         if (!r) return false;
         rows[lane] = (size_t)(r - s->rows); // which may move
     }
@@ -322,23 +322,16 @@ static bool divide(scene *s, bucket *b, const uint32_t *lanes, uint32_t count,
     return true;
 }
 
-// Spans lie below the frames of their track.
-static uint32_t first_part(const bucket *b, bool spans)
-{
-    return b->type == SCENE_FRAMES && spans ? SCENE_LANES : 0;
-}
-
 static bool lay(loading *l, bucket *b)
 {
-    const uint32_t first = first_part(b, b->spans);
     if (!complete(l, b)) return false;
     if (!b->count) return true;
-    if (b->type == SCENE_COUNTER) return move_whole(l->s, b, 0);
+    if (b->type == SCENE_COUNTER) return move_whole(l->s, b);
     uint32_t *const lanes = malloc(b->count * sizeof *lanes);
     if (!lanes) return false;
     const uint32_t count = find_lanes(b, lanes);
-    const bool ok = count == 1 ? move_whole(l->s, b, first)
-                               : divide(l->s, b, lanes, count, first);
+    const bool ok =
+        count == 1 ? move_whole(l->s, b) : divide(l->s, b, lanes, count);
     free(lanes);
     return ok;
 }

@@ -38,7 +38,7 @@ ts_reader *scene_reader(const scene *s);
 /* ==== 1. Rows ============================================================ */
 
 typedef enum scene_row_type { // in the order in which a track's rows are shown
-    SCENE_FRAMES = 1,
+    SCENE_FRAMES = 1,         // and, on track 0, spans
     SCENE_ZONES,
     SCENE_CALLS,
     SCENE_MARKS,

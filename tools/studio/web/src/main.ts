@@ -129,7 +129,10 @@ function follow(app: App, panels: Panels): void {
       await app.minimap.load();
     }
     if (app.info.live) window.setTimeout(() => void look(), 250);
-    else app.say('The program has ended.');
+    else {
+      if (app.info.operations <= graphAtOnce) await panels.graph();
+      app.say('The program has ended.');
+    }
   };
   void look();
 }

@@ -84,6 +84,14 @@ export class Tracks {
         detail: 'what bounds the run',
         order: [0],
       };
+    if (row.type === RowType.frames && !row.track)
+      return {
+        key: 'spans',
+        title: 'Spans',
+        detail: '',
+        rows: [],
+        order: [2],
+      };
     if (row.type === RowType.counter)
       return {
         key: `c${row.track}`,
