@@ -5,7 +5,8 @@
 . tests/lib.sh
 folder=build/studio
 mkdir -p $folder
-check_build "studio: build" build/ts-studio build/ts-import build/ts-analyze
+check_build "studio: build" build/ts-studio build/ts-import build/ts-analyze \
+    build/examples/pipeline
 
 check "studio: the committed page is what its sources make" sh -c '
     tools/studio/build.sh $0/studio.html || exit
@@ -65,14 +66,22 @@ check "studio: in a browser" sh -ec '
     sentence=$(build/ts-analyze --only idle --json $0/real.sbt |
         node -e "console.log(JSON.parse(require(\"fs\").readFileSync(0))
             .answers.idle.answer)")
-    address=-
-    rm -f $0/address
+    address=- live=- started=
+    trap "kill \$started 2>/dev/null || :" EXIT
     if test "$1" != 0; then
+        rm -f $0/address $0/live $0/live.sbt
         build/ts-studio --no-browser $0/real.sbt >$0/address &
-        server=$!
-        trap "kill $server" EXIT
-        while ! test -s $0/address && kill -0 $server; do sleep 0.1; done
-        address=$(cat $0/address)
+        started=$!
+        build/examples/pipeline -o $0/live.sbt --frames 1000000 >/dev/null &
+        recorder=$!
+        started="$started $recorder"
+        while ! test -s $0/live.sbt && kill -0 $recorder; do sleep 0.1; done
+        build/ts-studio --no-browser --no-report $0/live.sbt >$0/live &
+        started="$started $!"
+        while ! test -s $0/address || ! test -s $0/live; do
+            kill -0 $started && sleep 0.1
+        done
+        address=$(cat $0/address) live=$(cat $0/live)
     fi
     node $HERE/browser.mjs $0/page.html $0/hostile.html "$address" \
-        "$sentence" $0/pictures' $folder "$serves"
+        "$sentence" $0/pictures "$live" "${recorder:-}"' $folder "$serves"

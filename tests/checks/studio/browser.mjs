@@ -1,13 +1,15 @@
 // The page in a real browser: opens, looks, searches, explains, simulates, by
 // mouse and by keyboard; asks nobody; runs nothing that a trace says.
-//   node browser.mjs PAGE HOSTILE-PAGE ADDRESS SENTENCE PICTURES
-// ADDRESS: of a server; SENTENCE: of ts-analyze on why devices were idle.
+//   node browser.mjs PAGE HOSTILE-PAGE ADDRESS SENTENCE PICTURES LIVE RECORDER
+// ADDRESS: of a server; SENTENCE: of ts-analyze on why devices were idle. LIVE:
+// of a server of the trace that process RECORDER is writing.
 // Prints TAP.
 import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
-const [page, hostile, address, sentence, pictures] = process.argv.slice(2);
+const [page, hostile, address, sentence, pictures, live, recorder] =
+  process.argv.slice(2);
 const require = createRequire(`${process.cwd()}/build/studio/check/`);
 const { default: puppeteer } = await import(
   pathToFileURL(require.resolve('puppeteer-core')));
@@ -321,15 +323,15 @@ const tests = {
 
   async 'a server shows the same, with its token only'() {
     if (address === '-') throw new Error('SKIP this build has no server');
-    const live = await open(address);
-    same('requests of others', live.seen.requests.filter((url) =>
+    const served = await open(address);
+    same('requests of others', served.seen.requests.filter((url) =>
       !url.startsWith(new URL(address).origin) &&
       !url.startsWith('data:')).length, 0);
-    same('errors', live.seen.errors.join(), '');
-    await press(live.tab, 'i');
-    await live.tab.waitForSelector('#answer-idle');
-    same('the sentence', await text(live.tab, '#answer-idle'), sentence);
-    await live.tab.close();
+    same('errors', served.seen.errors.join(), '');
+    await press(served.tab, 'i');
+    await served.tab.waitForSelector('#answer-idle');
+    same('the sentence', await text(served.tab, '#answer-idle'), sentence);
+    await served.tab.close();
     const wrong = address.replace(/token=../, 'token=zz');
     const closed = await browser.newPage();
     await closed.goto(wrong);
@@ -337,6 +339,24 @@ const tests = {
       document.getElementById('problem').textContent);
     is('it is refused', (await text(closed, '#problem')).includes('token'));
     await closed.close();
+  },
+
+  async 'a trace is followed, until its recorder is killed'() {
+    if (live === '-') throw new Error('SKIP this build has no server');
+    const grows = await open(live);
+    const last = await grows.tab.evaluate(() => studio.info.last);
+    await grows.tab.waitForFunction((t) => studio.info.last > t &&
+      studio.to > t, { timeout: 60000 }, last);
+    process.kill(Number(recorder), 'SIGKILL');
+    await grows.tab.waitForFunction(() => !studio.info.live &&
+      document.getElementById('status').textContent.includes('ended'), {
+      timeout: 60000 });
+    await settle(grows.tab);
+    is('what it did last is there', await grows.tab.evaluate(() =>
+      studio.tracks.lines.length > 5));
+    same('errors', grows.seen.errors.join(), '');
+    await grows.tab.screenshot({ path: `${pictures}/killed.png` });
+    await grows.tab.close();
   },
 };
 
