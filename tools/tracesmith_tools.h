@@ -250,13 +250,15 @@ TS_TOOLS_API uint64_t ts_import_left_out(const ts_import *imported);
 TS_TOOLS_API uint64_t ts_import_unknown(const ts_import *imported);
 // The number of files of which nothing could be imported; NULL: none.
 TS_TOOLS_API uint64_t ts_import_failed(const ts_import *imported);
+// Frees what ts_import_files returned; NULL is allowed. The traces stay.
 TS_TOOLS_API void ts_import_close(ts_import *imported);
 
-// The formats that can be imported, in no certain order; false: there are not
-// so many. `missing`: the library that this build lacks for it, or NULL.
+// `missing`: the library that this build lacks for the format, or NULL.
 typedef struct ts_import_format {
     const char *name, *title, *missing;
 } ts_import_format;
+// Gets a format that can be imported, in no certain order. False: there are not
+// so many.
 TS_TOOLS_API bool ts_import_format_at(size_t index, ts_import_format *format);
 
 /* ==== 5. Export ========================================================== */
@@ -393,24 +395,26 @@ typedef struct ts_analysis_finding {
 } ts_analysis_finding;
 
 /*
-    Answers and findings in the order of the report, which the first call
-    computes. False: there are not so many; or it could not be computed, which
-    error tells apart.
+    Gets an answer, in the order of the report, which the first call of this or
+    the next function computes. False: there are not so many; or the report
+    could not be computed, which *error shows.
 
     Lifetime: of texts, until ts_analysis_close.
 */
 TS_TOOLS_API bool ts_analysis_answer_at(ts_analysis *analysis, size_t index,
                                         ts_analysis_answer *answer,
                                         ts_error *error);
+// Gets a finding of the advice, in the same way.
 TS_TOOLS_API bool ts_analysis_finding_at(ts_analysis *analysis, size_t index,
                                          ts_analysis_finding *finding,
                                          ts_error *error);
+// Closes an analysis; NULL is allowed.
 TS_TOOLS_API void ts_analysis_close(ts_analysis *analysis);
 
-// Writes, as text, the topics that there are and their settings; the rules of
-// advice and their settings.
+// Writes, as text, the topics that there are and their settings.
 TS_TOOLS_API ts_result ts_analysis_topics_write(const ts_output *output,
                                                 ts_error *error);
+// Writes, as text, the rules of advice and their settings.
 TS_TOOLS_API ts_result ts_analysis_rules_write(const ts_output *output,
                                                ts_error *error);
 
@@ -457,10 +461,12 @@ typedef enum ts_diff_verdict {
 */
 TS_TOOLS_API ts_result ts_diff_open(ts_diff **diff, const ts_diff_desc *desc,
                                     ts_error *error);
+// Returns whether the gates passed.
 TS_TOOLS_API ts_diff_verdict ts_diff_verdict_of(const ts_diff *diff);
 // Writes what differs: text, JSON, Markdown or JUnit.
 TS_TOOLS_API ts_result ts_diff_write(ts_diff *diff, ts_report_format format,
                                      const ts_output *output, ts_error *error);
+// Closes a comparison; NULL is allowed.
 TS_TOOLS_API void ts_diff_close(ts_diff *diff);
 
 /* ==== 8. SQL ============================================================= */
@@ -515,13 +521,14 @@ TS_TOOLS_API ts_result ts_sql_write(ts_sql *sql, const char *text,
 // NULL) the rows of one query as its table `result`.
 TS_TOOLS_API ts_result ts_sql_save(ts_sql *sql, const char *path,
                                    const char *text, ts_error *error);
-// Writes, as text, what the columns mean, of one table or (NULL) of all; the
-// names of tables and views.
+// Writes, as text, what the columns mean, of one table or (NULL) of all.
 TS_TOOLS_API ts_result ts_sql_schema_write(ts_sql *sql, const char *table,
                                            const ts_output *output,
                                            ts_error *error);
+// Writes, as text, the names of tables and views.
 TS_TOOLS_API ts_result ts_sql_tables_write(ts_sql *sql, const ts_output *output,
                                            ts_error *error);
+// Closes the traces; NULL is allowed.
 TS_TOOLS_API void ts_sql_close(ts_sql *sql);
 
 /* ==== 9. Cut ============================================================= */
@@ -606,8 +613,9 @@ TS_TOOLS_API bool ts_merge_file_at(const ts_merge *merged, size_t index,
 TS_TOOLS_API ts_result ts_merge_write(const ts_merge *merged,
                                       ts_report_format format,
                                       const ts_output *output, ts_error *error);
-// Numbers that nothing in the traces defines.
+// Returns how many numbers in events nothing in the traces defines; NULL: 0.
 TS_TOOLS_API uint64_t ts_merge_undefined(const ts_merge *merged);
+// Frees what ts_merge_files returned; NULL is allowed. The trace stays.
 TS_TOOLS_API void ts_merge_close(ts_merge *merged);
 
 #endif // TRACESMITH_TOOLS_H

@@ -2,6 +2,7 @@
     analysis.c - ts_analysis: why a program is slow
 */
 #include "tools/analyze/advice/advice.h"
+#include "tools/analyze/output/output.h"
 #include "tools/analyze/report/parts.h"
 #include "tools/analyze/topics/flame.h"
 #include "tools/api/call.h"

@@ -1,6 +1,7 @@
 /*
     diff.c - ts_diff: what changed between two runs
 */
+#include "tools/analyze/output/output.h"
 #include "tools/api/call.h"
 #include "tools/common/select/select.h"
 #include "tools/diff/diff.h"

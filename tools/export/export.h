@@ -10,7 +10,8 @@
     stream or any other *row* starts with one lane and gets more where slices
     overlap without nesting, or nest deeper than viewers allow. A format
     (perfetto.c, chrome.c) depends on lanes and items, not on SBT's events. To
-    add one, write a file with an export_format and list it in ts-export.c.
+    add one, write a file with an export_format, declare it at the end of this
+    header and list it in request.c.
 
     Memory: the open slices, the live allocations (for the running counters),
     about 100 bytes for each GPU operation (for the arrows), a few blocks of

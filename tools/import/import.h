@@ -316,7 +316,8 @@ void import_gpu(import_job *job, const import_operation *operation);
 void import_gpu_collective(import_job *job, const import_operation *operation,
                            const import_facts *facts);
 // Adds a kernel. A kernel of a communication library becomes a collective,
-// whose kind and element type are taken from the kernel's name.
+// whose kind and element type are taken from `name`. The name is not stored
+// here: operation->launch is a number of import_launch, which has it.
 void import_kernel(import_job *job, import_operation *operation,
                    const char *name, size_t size);
 // Adds an event record of which the source has only the waits and the

@@ -2,7 +2,7 @@
     test_report.c - reports show what is put in, whatever texts hold
 */
 #include "tests/tools/analyze/story_forge.h"
-#include "tools/analyze/job/job.h"
+#include "tools/analyze/output/output.h"
 #include "tools/analyze/report/parts.h"
 #include <ctype.h>
 

@@ -1,6 +1,7 @@
 /*
     html.c - a report as one self-contained HTML page
 */
+#include "tools/analyze/output/output.h"
 #include "tools/analyze/output/html.h"
 
 // A table unfolds to this many times the rows shown first.

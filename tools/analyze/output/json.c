@@ -4,7 +4,7 @@
     Times are nanoseconds, sizes bytes; shares, factors and rates are real
     numbers. A table is an array of objects with the keys of its columns.
 */
-#include "tools/analyze/job/job.h"
+#include "tools/analyze/output/output.h"
 #include "tools/analyze/report/parts.h"
 
 static void put_value(cli_json *json, const char *key, report_value v)

@@ -2,6 +2,7 @@
     lists.c - lists of the topics, the rules of advice, and their thresholds
 */
 #include "tools/analyze/advice/advice.h"
+#include "tools/analyze/output/output.h"
 
 static cli_text setting_value(const analyze_setting *s)
 {

@@ -1,7 +1,7 @@
 /*
     next.c - suggested commands at the end of a report
 */
-#include "tools/analyze/job/job.h"
+#include "tools/analyze/output/output.h"
 #include "tools/analyze/report/parts.h"
 
 static void put_files(FILE *out, const analyze_job *job)

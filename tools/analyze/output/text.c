@@ -1,6 +1,7 @@
 /*
     text.c - a report as text for a terminal
 */
+#include "tools/analyze/output/output.h"
 #include "tools/analyze/output/text.h"
 
 enum {
