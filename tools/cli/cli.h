@@ -91,8 +91,11 @@ __attribute__((format(printf, 2, 3))) void cli_hint(const cli_tool *tool,
 // text, which may have several lines; one of the three *_end functions ends it
 // as an error, a failure or a hint.
 FILE *cli_error_begin(const cli_tool *tool, const char *file);
+// Ends it as an error.
 void cli_error_end(void);
-bool cli_fail_end(ts_result result); // returns false
+// Ends it as a failure with this result. Returns false.
+bool cli_fail_end(ts_result result);
+// Ends it as a hint.
 void cli_hint_end(void);
 
 // Converts an errno value to a result.
@@ -134,6 +137,7 @@ typedef struct cli_near {
     const char *word, *name;
     size_t size, far; // length of `name`; number of differing letters
 } cli_near;
+// Compares the word with a known name, which must stay valid.
 void cli_near_try(cli_near *near, const char *name, size_t size);
 
 /* ==== 2. Text ============================================================ */
@@ -146,6 +150,7 @@ typedef struct cli_text { // returned by value: printf("%s", cli_time(ns).s)
 // reason. Free with regfree.
 bool cli_regex_open(regex_t *regex, const char *text, size_t size,
                     cli_text *why);
+// Whether it matches a part of a name.
 bool cli_regex_matches(const regex_t *regex, ts_text name);
 
 // Formats as printf does; the text is cut at 47 bytes.
@@ -218,6 +223,7 @@ char **cli_cut_names(const ts_text *texts, size_t count, uint32_t width,
 // Like cli_cut_names for texts that are not names: each is only cut, with dots.
 char **cli_cut_texts(const ts_text *texts, size_t count, uint32_t width,
                      const char *dots);
+// Frees the names or texts.
 void cli_cuts_free(char **cuts, size_t count);
 
 // Demangles a name of C++ or Rust. Free with free(). NULL if it is not a
@@ -258,16 +264,25 @@ typedef struct cli_json {
     bool filled;    // private
 } cli_json;
 
+// Opens an object, '{', or an array, '['. key: as in all of these functions,
+// the name of the member of an object; NULL in an array.
 void cli_json_open(cli_json *json, const char *key, char bracket);
+// Closes it: '}' or ']'.
 void cli_json_close(cli_json *json, char bracket);
+// Writes an integer.
 void cli_json_int(cli_json *json, const char *key, int64_t value);
+// Writes an unsigned integer.
 void cli_json_uint(cli_json *json, const char *key, uint64_t value);
+// Writes a number in floating point.
 void cli_json_real(cli_json *json, const char *key, double value);
+// Writes true or false.
 void cli_json_bool(cli_json *json, const char *key, bool value);
+// Writes null.
 void cli_json_null(cli_json *json, const char *key);
 // Writes a string, escaped as JSON requires; invalid UTF-8 becomes U+FFFD.
 void cli_json_text(cli_json *json, const char *key, const char *text,
                    size_t size);
+// The same for a string that ends with a zero byte.
 void cli_json_string(cli_json *json, const char *key, const char *text);
 // Writes the object of one of several traces that are replayed together.
 // rank: NULL if the trace has none.
@@ -306,11 +321,15 @@ typedef struct cli_progress {
     bool shown;                 // private
 } cli_progress;
 
+// Shows the progress of a task: in a tool as a line, in a call of the library
+// by its observer.
 void cli_progress_show(cli_progress *progress, uint64_t done, uint64_t total);
-void cli_progress_end(cli_progress *progress); // erases it
+// Ends the task; the line is erased.
+void cli_progress_end(cli_progress *progress);
 // Draws the progress line even in a call of the library; the observer of the
 // tools calls it.
 void cli_progress_draw(cli_progress *progress, uint64_t done, uint64_t total);
+// Erases the progress line, if one is shown.
 void cli_progress_erase(cli_progress *progress);
 
 /* ==== 5. Traces ========================================================== */
@@ -342,6 +361,7 @@ void cli_trace_warn(const cli_trace *trace, const cli_tool *tool,
 // the number of entries of the list.
 size_t cli_trace_damage(const cli_trace *trace, const cli_tool *tool,
                         const char *path, size_t from);
+// Closes a trace.
 void cli_trace_close(cli_trace *trace);
 // Hook called after a trace was opened (NULL: none): tools/common/select
 // narrows the trace to the selection. It returns false, with the reason on
@@ -358,15 +378,18 @@ bool cli_trace_is_own(const ts_reader *reader);
 // such traces.
 void cli_trace_own(const char *path);
 
-// A BLAKE2b hash: call begin, add any number of times, end.
+// A BLAKE2b hash. Source: RFC 7693.
 enum { CLI_DIGEST_BYTES = 32 };
 typedef struct cli_digest {
     uint64_t state[8], size; // size: bytes hashed into `state` so far
     uint8_t block[128];
     size_t held; // bytes of the block
 } cli_digest;
+// Begins a hash.
 void cli_digest_begin(cli_digest *d);
+// Adds bytes to it.
 void cli_digest_add(cli_digest *d, const void *bytes, size_t size);
+// Ends it and gets the hash.
 void cli_digest_end(cli_digest *d, uint8_t digest[CLI_DIGEST_BYTES]);
 
 // Checks that the window from --from to --to (NULL: not given) overlaps the
@@ -405,6 +428,7 @@ bool cli_same_file(const char *a, const char *b);
 // `stride` bytes apart: members of the elements of an array.
 bool cli_traces_distinct(const cli_tool *tool, const cli_trace *first,
                          size_t count, size_t stride);
+// The same for two traces.
 bool cli_trace_distinct(const cli_tool *tool, const cli_trace *a,
                         const cli_trace *b);
 // Checks that a trace can be written to a path. False, with the reason on
@@ -477,6 +501,7 @@ typedef struct cli_out {
     const char *path;     // private
 } cli_out;
 
+// Opens an output. False if it cannot be written.
 bool cli_out_open(cli_out *out, const cli_tool *tool, const char *path);
 // Closes and renames the file; true on success. Without `keep`, removes it and
 // returns false.

@@ -90,6 +90,7 @@ static inline uint32_t cli_map_row(const cli_map *map, uint64_t key)
 bool cli_map_set(cli_map *map, uint64_t key, uint64_t value);
 // Removes a key. False if the map does not have it.
 bool cli_map_remove(cli_map *map, uint64_t key);
+// Frees a map, which can be used again.
 void cli_map_close(cli_map *map);
 
 /* ---- From texts and other keys to rows ----------------------------------- */
@@ -124,12 +125,14 @@ static inline uint32_t cli_index_next(const cli_index *index, uint64_t hash,
 }
 // Adds a row under a hash. False without memory.
 bool cli_index_add(cli_index *index, uint64_t hash, uint32_t row);
-void cli_index_clear(cli_index *index); // keeps the memory
+// Removes all rows and keeps the memory.
+void cli_index_clear(cli_index *index);
+// Frees an index, which can be used again.
 void cli_index_close(cli_index *index);
 
-// Hashes of bytes, and of a number and another hash; all 64 bits are well
-// mixed.
+// Returns a hash of bytes; all 64 bits are well mixed.
 uint64_t cli_hash(const void *bytes, size_t size);
+// Returns a hash of a number and another hash, likewise.
 static inline uint64_t cli_hash_join(uint64_t hash, uint64_t number)
 {
     // Source: Steele, Lea, Flood: Fast splittable pseudorandom number

@@ -35,6 +35,7 @@ typedef struct report_value {
     ts_text text;
 } report_value;
 
+// A value of any unit, which is `number`, or `number` by `of`.
 static inline report_value report_number(report_unit unit, int64_t number,
                                          int64_t of)
 {
@@ -46,18 +47,22 @@ static inline int64_t report_clip(uint64_t value)
 {
     return value > INT64_MAX ? INT64_MAX : (int64_t)value;
 }
+// A number of things.
 static inline report_value report_count(uint64_t count)
 {
     return report_number(REPORT_COUNT, report_clip(count), 0);
 }
+// A duration.
 static inline report_value report_ns(int64_t ns)
 {
     return report_number(REPORT_NS, ns, 0);
 }
+// A moment, on the axis of the first file.
 static inline report_value report_time(int64_t ns)
 {
     return report_number(REPORT_TIME, ns, 0);
 }
+// A size.
 static inline report_value report_bytes(uint64_t size)
 {
     return report_number(REPORT_BYTES, report_clip(size), 0);
@@ -74,28 +79,34 @@ static inline bool report_is_none(int64_t part, int64_t whole)
 {
     return (double)part * 2000 < (double)whole;
 }
+// Bytes by time.
 static inline report_value report_rate(uint64_t bytes, int64_t ns)
 {
     return report_number(REPORT_RATE, report_clip(bytes), ns);
 }
+// A factor, number / of.
 static inline report_value report_factor(int64_t number, int64_t of)
 {
     return report_number(REPORT_FACTOR, number, of);
 }
+// Operations of floating point by time.
 static inline report_value report_flops(uint64_t operations, int64_t ns)
 {
     return report_number(REPORT_FLOPS, report_clip(operations), ns);
 }
+// A text, which a figure or a row of a table copies.
 static inline report_value report_text(ts_text text)
 {
     const report_value value = { REPORT_TEXT, false, 0, 0, text };
     return value;
 }
+// A text that ends with a zero byte, likewise.
 static inline report_value report_string(const char *text)
 {
     const ts_text t = { text, strlen(text) };
     return report_text(t);
 }
+// A value of this unit that is not known.
 static inline report_value report_unknown(report_unit unit)
 {
     const report_value value = { unit, true, 0, 0, { NULL, 0 } };
@@ -131,12 +142,14 @@ typedef struct report_evidence {
     uint32_t operation_count;
 } report_evidence;
 
+// Evidence: a range of time, on the axis of the first file.
 static inline report_evidence report_from_to(uint32_t file, int64_t from_ns,
                                              int64_t to_ns)
 {
     const report_evidence e = { file, true, from_ns, to_ns, { 0 }, 0 };
     return e;
 }
+// Adds an operation to evidence, which keeps the first REPORT_EVIDENCE_MOST.
 static inline void report_evidence_add(report_evidence *e, uint32_t operation)
 {
     if (e->operation_count < REPORT_EVIDENCE_MOST)
@@ -165,6 +178,7 @@ report_trust(report_section *s, report_confidence confidence,
              const char *format, ...);
 // report_trusted returns the confidence set so far, for rows that deserve less.
 report_confidence report_trusted(const report_section *s);
+// Returns the name of a confidence, such as "high". Static.
 const char *report_confidence_name(report_confidence confidence);
 // Adds a note, a sentence below the figures of the section.
 __attribute__((format(printf, 2, 3))) void report_note(report_section *s,
@@ -206,9 +220,9 @@ report_chart *report_bars_begin(report_section *s, const char *key,
 // Adds a bar.
 void report_bar(report_chart *c, ts_text label, report_value value);
 
+enum { REPORT_PARTS = 16 };
 // Begins a chart of stacked bars. The parts have `part_count` names, at most
 // REPORT_PARTS.
-enum { REPORT_PARTS = 16 };
 report_chart *report_stacked_begin(report_section *s, const char *key,
                                    const char *title, report_unit unit,
                                    const char *const *parts, size_t part_count);
@@ -232,9 +246,9 @@ report_chart *report_lanes_begin(report_section *s, const char *key,
 // Adds a lane and returns its number. host: a thread, else a stream.
 uint32_t report_lane(report_chart *c, ts_text label, bool host);
 
+enum { REPORT_ROOT = 0 }; // the node that each flame graph begins with
 // Begins a flame graph: a tree of labels with their own weights. The weight of
 // a box includes all nodes below it.
-enum { REPORT_ROOT = 0 };
 report_chart *report_flame_begin(report_section *s, const char *key,
                                  const char *title, report_unit unit);
 // Adds a node below `parent`, which must have been added before, and returns
