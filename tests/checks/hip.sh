@@ -92,13 +92,13 @@ if sdk; then
     what="many 30" recorded late sdk HIP_DOUBLE=late
     holds late sdk "30 records were LOST"
     recorded no_buffer sdk HIP_DOUBLE=no_buffer
-    holds no_buffer sdk "rocprofiler-sdk: it gives no buffer"
+    holds no_buffer sdk "rocprofiler-sdk: it cannot create a buffer"
     recorded no_context sdk HIP_DOUBLE=no_context
-    holds no_context sdk "rocprofiler-sdk: it gives no names"
+    holds no_context sdk "rocprofiler-sdk: it does not report names"
     recorded crowd sdk HIP_DOUBLE=crowd
     what="many 30" recorded failed sdk HIP_DOUBLE=fail
     holds failed sdk "hip.launches 0"
-    holds failed sdk "30 calls failed: hipLaunchKernel with 1 30 times"
+    holds failed sdk "30 calls failed: hipLaunchKernel with error 1 30 times"
 
     double sdk rocprofiler_tool.c other.so
     recorded other sdk "ROCP_TOOL_LIBRARIES=$folder/sdk/other.so" \
@@ -144,9 +144,9 @@ if roctracer; then
     what="many 30" recorded rt_hang roctracer HIP_DOUBLE=hang_flush
     holds rt_hang roctracer "30 records were LOST"
     recorded rt_no_pool roctracer HIP_DOUBLE=no_pool
-    holds rt_no_pool roctracer "roctracer: it gives no pool"
+    holds rt_no_pool roctracer "roctracer: it cannot create a pool"
     recorded rt_no_ops roctracer HIP_DOUBLE=no_ops
-    holds rt_no_ops roctracer "roctracer: it gives no operations"
+    holds rt_no_ops roctracer "roctracer: it does not report operations"
     collectives roctracer
 fi
 

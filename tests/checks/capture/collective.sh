@@ -31,9 +31,9 @@ never '^collective  *5 '
 build/ts-analyze --only overlap,ranks "$one" >"$folder/said"
 says 'Communication took'
 says -- 'AllReduce  *-  *5 '
-says 'Of the 5 collectives the other ranks are not in the files'
+says 'The other ranks of the 5 collectives are not in these files'
 build/ts-analyze --only ranks "$folder"/rank[01].sbt >"$folder/said"
-says 'In 5 collectives ranks waited'
+says 'In 5 collectives, ranks waited'
 build/ts-replay --json "$folder"/rank[01].sbt >"$folder/said"
 says '"meetings_guessed": 5'
 says '"meetings_partial": 0'
