@@ -145,6 +145,38 @@ static ts_text stream_name(scene *s, const ts_track *track)
     return (ts_text){ s->track_name, (size_t)made };
 }
 
+// Threads of a pool often have one name, and so do counters of devices.
+static bool has_twin(const scene *s, const ts_track *track)
+{
+    enum { MOST = 4096 };
+    ts_track other;
+    if (ts_reader_info(s->reader)->track_count > MOST) return false;
+    for (size_t i = 0; ts_reader_track_at(s->reader, i, &other); i++)
+        if (other.id != track->id && other.type == track->type &&
+            other.name.size == track->name.size &&
+            !memcmp(other.name.text, track->name.text, track->name.size))
+            return true;
+    return false;
+}
+
+static ts_text twin_name(scene *s, const ts_track *track)
+{
+    ts_track device;
+    const int room = track->name.size < 200 ? (int)track->name.size : 200;
+    int size;
+    if (track->type == TS_TRACK_COUNTER && device_of(s, *track, &device))
+        size = snprintf(s->track_name, sizeof s->track_name,
+                        "%.*s of GPU %" PRIu64, room, track->name.text,
+                        device.number);
+    else if (track->type == TS_TRACK_THREAD)
+        size =
+            snprintf(s->track_name, sizeof s->track_name, "%.*s (%" PRIu64 ")",
+                     room, track->name.text, track->number);
+    else
+        return track->name;
+    return (ts_text){ s->track_name, (size_t)size };
+}
+
 ts_text scene_track_name(scene *s, uint32_t id)
 {
     static const char *const types[] = { "track",   "process", "thread", "GPU",
@@ -153,7 +185,7 @@ ts_text scene_track_name(scene *s, uint32_t id)
     const bool known = ts_reader_track(s->reader, id, &track);
     if (known && track.type == TS_TRACK_STREAM) return stream_name(s, &track);
     if (known && track.name.size && track.type != TS_TRACK_DEVICE)
-        return track.name;
+        return has_twin(s, &track) ? twin_name(s, &track) : track.name;
     const uint32_t type = track.type < 7 ? track.type : 0;
     const int size = snprintf(s->track_name, sizeof s->track_name,
                               "%s %" PRIu64, types[type], track.number);

@@ -241,7 +241,7 @@ static const char *cause_words(ts_idle cause)
 {
     static const char *const texts[TS_IDLE_LIMIT] = {
         "the host launched too late",
-        "the launch took its time to arrive",
+        "the launch took time to reach the device",
         "a kernel of another stream had to end first",
         "a copy had to end first",
         "a collective had to end first",

@@ -5,15 +5,16 @@ import { idleColor } from './palette';
 import type { Device, Gap, Idle } from './wire';
 import type { App } from './app';
 
+// As ts-analyze words them.
 const causeWords: Record<string, string> = {
   host_late: 'the host launched too late',
-  launch_latency: 'launches took their time to arrive',
+  launch_latency: 'launches took time to reach the device',
   other_stream: 'kernels of other streams had to end first',
   copy: 'copies had to end first',
   collective: 'collectives had to end first',
   host_sync: 'the host was blocked in synchronisations',
   queue_full: 'launch queues were full',
-  unexplained: 'nothing recorded says',
+  unexplained: 'the cause is not recorded',
 };
 
 export class IdlePanel {
