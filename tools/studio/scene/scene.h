@@ -19,9 +19,9 @@
 
 typedef struct scene scene;
 
-// A trace of so many events is loaded as a whole, 32 bytes for each. Of a longer
-// one windows of fewer events are; wider ones are drawn from the pictures of the
-// index.
+// A trace of so many events is loaded as a whole, 32 bytes for each. Of a
+// longer one windows of fewer events are; wider ones are drawn from the
+// pictures of the index.
 enum { SCENE_EVENTS = 8 << 20, SCENE_WINDOW = 2 << 20 };
 enum { SCENE_PIXELS = 8192, SCENE_ROWS = 65536, SCENE_LANES = 256 };
 // Graphs of more operations are loaded on demand only.
