@@ -1,6 +1,7 @@
 // What all tools share: times, lists, numbers, UTF-8, JSON.
 #include "tools/cli/cli.h"
 #include "tools/analyze/output/html.h"
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -271,6 +272,16 @@ static void a_short_name_is_that_of_the_function(void **state)
     }
 }
 
+static void an_errno_is_the_result_that_names_its_cause(void **state)
+{
+    (void)state;
+    assert_int_equal(TS_ERR_MEMORY, cli_errno_result(ENOMEM));
+    assert_int_equal(TS_ERR_DISK_FULL, cli_errno_result(ENOSPC));
+    assert_int_equal(TS_ERR_DISK_FULL, cli_errno_result(EDQUOT));
+    assert_int_equal(TS_ERR_IO, cli_errno_result(EIO));
+    assert_int_equal(TS_ERR_IO, cli_errno_result(EACCES));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +297,7 @@ int main(void)
         cmocka_unit_test(nothing_turns_the_direction_of_a_text),
         cmocka_unit_test(json_is_escaped_and_complete),
         cmocka_unit_test(a_real_number_reads_back_as_itself),
+        cmocka_unit_test(an_errno_is_the_result_that_names_its_cause),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
