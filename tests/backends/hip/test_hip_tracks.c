@@ -314,6 +314,41 @@ kernels_that_overlap_on_a_stream_stay_as_they_were_told(void **state)
     rt_close(&trace);
 }
 
+static void stream_set(uint64_t handle, uint64_t phase)
+{
+    enum { STREAM = 20, SET = 3 };
+    const uint64_t payload[3] = { sizeof payload, 0, handle };
+    const ts__rp_record record = { .words = { [5] = STREAM | (uint64_t)SET
+                                                                 << 32,
+                                              [6] = phase,
+                                              [7] = (uintptr_t)payload } };
+    ts__rp.stream = STREAM;
+    ts__rp_on_stream(record, NULL, NULL);
+}
+
+// As rocprofiler-sdk reports it around calls whose arguments are not known.
+static void a_stream_is_that_of_the_calls_that_it_is_set_for(void **state)
+{
+    (void)state;
+    enum { UNKNOWN = LAUNCH + 8, HANDLE = 0x7700 };
+    const char *const path = begin("set.sbt");
+    ts__hip_api_define(UNKNOWN, "hipFunctionOfTomorrow");
+    const uint32_t stream = track_of(HANDLE, ts__hip_boottime_ns());
+    stream_set(HANDLE, 1);
+    call(UNKNOWN, 1, 0);
+    stream_set(HANDLE, 2);
+    call(UNKNOWN, 2, 0);
+    report_as(1, "within", ts__hip_boottime_ns());
+    report_as(2, "after", ts__hip_boottime_ns());
+    ts__hip_stop();
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    assert_int_equal(rt_only(&trace, TS_EVENT_KERNEL, "within")->track, stream);
+    assert_int_not_equal(rt_only(&trace, TS_EVENT_KERNEL, "after")->track,
+                         stream);
+    rt_close(&trace);
+}
+
 // Only the name of the function tells its kind.
 static void a_copy_by_a_kernel_of_the_runtime_has_its_direction(void **state)
 {
@@ -346,6 +381,7 @@ int main(void)
         cmocka_unit_test(names_at_an_address_that_is_used_again_are_read_again),
         cmocka_unit_test(
             kernels_that_overlap_on_a_stream_stay_as_they_were_told),
+        cmocka_unit_test(a_stream_is_that_of_the_calls_that_it_is_set_for),
         cmocka_unit_test(a_copy_by_a_kernel_of_the_runtime_has_its_direction),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
