@@ -313,7 +313,7 @@ static void print_counts(const verify_report *r)
 
 static void print_spread(const verify_spread *s)
 {
-    printf("differ by p50 %s, p95 %s, max %s\n", cli_time(s->p50_ns).s,
+    printf("by p50 %s, p95 %s, max %s\n", cli_time(s->p50_ns).s,
            cli_time(s->p95_ns).s, cli_time(s->max_ns).s);
 }
 
@@ -331,9 +331,10 @@ static void print_timing(const verify_report *r)
 {
     printf("\n  timing of matching operations:\n");
     label("durations");
-    printf("%s differ; ", cli_count(r->other_durations).s);
+    printf("%s differ, ", cli_count(r->other_durations).s);
     print_spread(&r->duration);
     label("starts");
+    fputs("differ ", stdout);
     print_spread(&r->start);
     print_two("work", r->work_ns);
     print_two("makespan", r->makespan_ns);
