@@ -6606,7 +6606,8 @@ static ts_result ts__writer_create(ts__writer *w, const char *path)
     The chunk that the end chunk points to: what a viewer needs to open a trace
     and to draw all of it, in at most 2 MB. It is made when a trace of more than
     one index part ends, from the parts in the file, so that recording pays
-    nothing for it. Without memory or disk space a trace has none.
+    nothing for it. Without memory or disk space a trace has none, nor if it
+    would be more than a quarter of the trace.
 
     Only libtracesmith and programs with TRACESMITH_PICTURES write it.
 */
@@ -6969,6 +6970,7 @@ static uint64_t ts__top_append(ts__writer *w, ts__top *t)
                         (size_t)t->header.dictionary + 8;
     const size_t work = cells * sizeof *t->cells;
     const size_t size = work + (size_t)t->header.dictionary + room;
+    if (room > w->sidecar->state.offset / 4) return 0;
     uint8_t *const memory =
         ts__top_fits(w, room) ? (uint8_t *)ts__pages_new(size) : NULL;
     if (!memory) return 0;
