@@ -238,7 +238,7 @@ check "capture: the real CUPTI without a driver" sh -c '
     gcc -std=c11 -I. $HERE/cupti_alone.c -o $0/cupti_alone \
         -pthread -ldl || exit 1
     LD_LIBRARY_PATH=$(dirname $library) $0/cupti_alone $0/alone.sbt &&
-        build/ts-info $0/alone.sbt | grep "no driver answers CUPTI" &&
+        build/ts-info $0/alone.sbt | grep "no driver responds to CUPTI" &&
         build/ts-info $0/alone.sbt | grep "zone  *1 "' $folder "$cuda"
 
 # A CUDA program that knows nothing of us, with doubles of its libraries.
@@ -373,7 +373,7 @@ CUPTI and has it"' $folder
 check "capture: ts-record, a CUDA program, and a flush that hangs" sh -c '
     export LD_LIBRARY_PATH=$0/cuda DOUBLE_hang_flush=1
     $HERE/record.sh $0/cuda_hang "" $0/cuda_program || exit 1
-    build/ts-info $0/cuda_hang/trace.sbt | grep "did not answer"' $folder
+    build/ts-info $0/cuda_hang/trace.sbt | grep "did not respond"' $folder
 check "capture: tests/gpu/run.sh with doubles" tests/gpu/run.sh --dry
 check "capture: what CUPTI told, told again, is the same trace" sh -c '
     results=build/gpu/results-dry

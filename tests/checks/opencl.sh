@@ -136,7 +136,7 @@ check "opencl: ts-record, programs that a cache brings are said" sh -c '
         build/ts-record -o $0/cached.sbt --capture all $0/many 3 0 $0/cache \
             >$0/cached.out 2>$0/cached.err
         test $? = 5 && cat $0/cached.err && test $bound = "$(grep -c \
-            ": 1 program of OpenCL came compiled, without a source: what uses" \
+            ": 1 OpenCL program had a compiled binary only, no source" \
             $0/cached.err)" || exit 1
         build/ts-replay --execute --trust $0/cached.sbt | grep "^same: 3 " ||
             exit 1

@@ -80,7 +80,7 @@ const tasks = {
             ms(truth.run.makespan_us), /gemm \+20\.0 %/,
         `load_batch ${ms(truth.run.load_us)} ${ms(truth.other.load_us)}`),
     'a gate for a build': () => {
-        const answer = follow(first(), /it fails if/);
+        const answer = follow(first(), /that fails if/);
         says(answer, '1 of 1 gate failed');
         if (answer.status !== 1) throw new Error(`exit code ${answer.status}`);
         const same = first('same.sbt').lines.split('\nNext\n')[1]
@@ -90,8 +90,8 @@ const tasks = {
     },
     'which rank is late, and why': () => {
         const answer = first('rank?.sbt');
-        says(answer, `rank ${truth.straggler} makes the others wait most: ` +
-            `${ms(truth.waited_us)}, last in 8 of 8`);
+        says(answer, `The others wait longest for rank ${truth.straggler}: ` +
+            `${ms(truth.waited_us)}; it arrives last in 8 of 8`);
         says(follow(answer, /the others wait/), /^rank2\.sbt:/,
             /It is host-bound:[^:]* in 'load_batch'/);
     },

@@ -37,10 +37,11 @@ static void answer_latency(const launch_topic *a)
     const ts_text device = analyze_track(a->job, most->file, most->track);
     report_answer(a->s,
                   "Operations that waited only for their launch started %s "
-                  "after the start of the call (median of %s launches of %.*s; "
+                  "after the start of the call (median of %s launch%s of %.*s; "
                   "95 %% within %s).",
                   cli_time(most->launch_p50_ns).s, cli_count(most->launches).s,
-                  TOPIC_TEXT(device), cli_time(most->launch_p95_ns).s);
+                  most->launches == 1 ? "" : "es", TOPIC_TEXT(device),
+                  cli_time(most->launch_p95_ns).s);
 }
 
 static void answer(const launch_topic *a)
