@@ -569,7 +569,8 @@ static int query_event(const void *user)
 {
     const uintptr_t p = *(const uintptr_t *)user;
     if (!p) return 400;
-    return is_busy(events[p % EVENTS].context) ? NOT_READY : broken;
+    const uintptr_t context = events[p % EVENTS].context; // 0: of a stream
+    return context && is_busy(context) ? NOT_READY : broken;
 }
 
 DRIVER(cuEventQuery, void *p)

@@ -57,6 +57,10 @@ static uint64_t events_counted(view *v, bool *coarse)
 
 static void close_view(view *v, forge *f)
 {
+    cli_map_close(&v->track_index);
+    free(v->tracks);
+    free(v->track_selected);
+    free(v->track_twin);
     ts_reader_close(v->trace.reader);
     forge_close(f);
 }
