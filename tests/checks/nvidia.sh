@@ -68,7 +68,8 @@ for driver in bookworm trixie; do
             cat $0/init.out $0/init.err
             test ! -e /dev/nvidiactl && test $status = 0 &&
                 test "$(cat $0/init.out)" = "cuInit 100" &&
-                build/ts-info $0/init.sbt | grep "no driver responds to CUPTI"' \
+                build/ts-info $0/init.sbt |
+                grep "no driver responds to CUPTI"' \
             $programs "$PWD/$folder" $driver $cupti "$weak"
     done
 done

@@ -269,15 +269,22 @@ const tests = {
   async 'the address keeps the view'() {
     await fresh(tab);
     await press(tab, '+', '+', 'ArrowRight');
-    await tab.waitForFunction(() => location.hash.includes('s='));
+    await tab.waitForFunction(() => { // it is written a moment later
+      const at = (time) => Math.round(time - studio.info.first);
+      return location.hash.includes('s=') &&
+        location.hash.includes(`t=${at(studio.from)}-${at(studio.to)}&`);
+    });
     const [from, to] = await window_(tab);
     const again = await open(tab.url());
-    const [a, b] = await window_(again.tab);
-    is('the same window', Math.abs(a - from) < 2 && Math.abs(b - to) < 2);
-    const box = await selected(again.tab);
-    await again.tab.close();
-    await tab.bringToFront(); // only then does it paint
-    same('the same box', box, await selected(tab));
+    try {
+      const [a, b] = await window_(again.tab);
+      is('the same window', Math.abs(a - from) < 2 && Math.abs(b - to) < 2);
+      await again.tab.waitForFunction(() => studio.selected);
+      same('the same box', await selected(again.tab), await selected(tab));
+    } finally {
+      await again.tab.close();
+      await tab.bringToFront(); // only then does it paint
+    }
   },
 
   async 'axe finds nothing'() {
