@@ -5,6 +5,8 @@ kineto prints "KERNELS MICROSECONDS" of what torch.profiler saw
 """
 import sys
 
+from kineto import profile_kernels
+
 
 def jax():
     import jax
@@ -57,19 +59,10 @@ def transformers():
 
 def main():
     work = globals()[sys.argv[1]]
-    if "kineto" not in sys.argv:
+    if "kineto" in sys.argv:
+        profile_kernels(work)
+    else:
         work()
-        return
-    from torch.profiler import ProfilerActivity, profile
-
-    with profile(activities=[ProfilerActivity.CUDA]) as p:
-        work()
-    kernels = [
-        e for e in p.events()
-        if str(e.device_type).endswith("CUDA")
-        and not e.name.startswith(("Memcpy", "Memset"))
-    ]
-    print(len(kernels), round(sum(e.time_range.elapsed_us() for e in kernels)))
 
 
 main()

@@ -349,15 +349,26 @@ again() { # what, at least so many executed, command...
     declined=$(awk -F'"' '/"declined": \{$/ { on = 1; next } on && /\}/ { exit }
         on { gsub(/[^0-9]/, "", $3); printf ", declined %s %s", $3, $2 }' \
         "$dir/again")
-    row "$what: executed" "$(number executed)" "${levels}substituted $(
+    executed=$(number executed)
+    row "$what: executed" "$executed" "${levels}substituted $(
         number substituted), diverged $(number diverged)$declined"
     test $status = 0 ||
         row "$what: exit status" $status "$(tail -n 1 "$dir/why")"
-    executed=$(number executed)
     if test "${executed:-0}" -lt "$least" || test $status -gt 1; then
         row "$what" WRONG "at least $least were to be executed"
         failed=1
     fi
+}
+# The same program by torch.profiler: as many kernels, and their times.
+as_profiled() { # what, trace, program...
+    what=$1 trace=$2
+    shift 2
+    within "$python" "$@" kineto >"$dir/kineto" 2>>"$logs/kineto" || failed=1
+    must "kernels of $what, as torch.profiler counts" \
+        "$(cut -d' ' -f1 "$dir/kineto")" "$(rows kernel "$trace")"
+    row 'their time by torch.profiler, us' "$(cut -d' ' -f2 "$dir/kineto")" ''
+    row 'their time by ts-record, us' \
+        "$(ask 'SELECT sum(duration_ns) / 1000 FROM kernel' "$trace")" ''
 }
 has() {
     test -z "$dry" && within "$python" -c "import $1" 2>/dev/null
@@ -515,17 +526,9 @@ part_torch() {
         else
             row 'Proton' '-' 'not measured: no Triton'
         fi
-        # The same loop twice: what torch.profiler counts, and what we do.
-        within "$python" tests/gpu/torch_loop.py kineto >"$dir/kineto" ||
-            failed=1
         within "$out/ts-record" -q -o "$dir/loop.sbt" -- \
             "$python" tests/gpu/torch_loop.py bare >/dev/null
-        must 'kernels of a training loop' "$(cut -d' ' -f1 "$dir/kineto")" \
-            "$(rows kernel "$dir/loop.sbt")"
-        row 'their time by torch.profiler, us' \
-            "$(cut -d' ' -f2 "$dir/kineto")" ''
-        row 'their time by ts-record, us' "$(ask \
-            'SELECT sum(duration_ns) / 1000 FROM kernel' "$dir/loop.sbt")" ''
+        as_profiled 'a training loop' "$dir/loop.sbt" tests/gpu/torch_loop.py
         # Both in one process: the program must go on.
         within "$out/ts-record" -q -o "$dir/both.sbt" -- \
             "$python" tests/gpu/torch_loop.py kineto >"$dir/both"
@@ -573,15 +576,8 @@ part_others() {
             awk '/^Lost:/ { print $2 }' "$logs/info-$name")"
     done
     has transformers || return
-    within "$python" tests/gpu/others.py transformers kineto >"$dir/kineto" \
-        2>>"$logs/transformers" || failed=1
-    must 'kernels of transformers, as torch.profiler counts' \
-        "$(cut -d' ' -f1 "$dir/kineto")" \
-        "$(rows kernel "$dir/transformers.sbt")"
-    row 'their time by torch.profiler, us' "$(cut -d' ' -f2 "$dir/kineto")" ''
-    row 'their time by ts-record, us' "$(ask \
-        'SELECT sum(duration_ns) / 1000 FROM kernel' \
-        "$dir/transformers.sbt")" ''
+    as_profiled transformers "$dir/transformers.sbt" \
+        tests/gpu/others.py transformers
 }
 
 runtime >"$logs/nvcc" 2>&1 || true

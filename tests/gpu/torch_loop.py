@@ -7,6 +7,8 @@ import sys
 
 import torch
 
+from kineto import profile_kernels
+
 
 def work():
     torch.manual_seed(1)
@@ -32,20 +34,10 @@ def work():
 
 
 def main():
-    if sys.argv[1] != "kineto":
+    if sys.argv[1] == "kineto":
+        profile_kernels(work)
+    else:
         work()
-        return
-    from torch.profiler import ProfilerActivity, profile
-
-    with profile(activities=[ProfilerActivity.CUDA]) as p:
-        work()
-    kernels = [
-        e for e in p.events()
-        if str(e.device_type).endswith("CUDA")
-        and not e.name.startswith(("Memcpy", "Memset"))
-    ]
-    time = sum(e.time_range.elapsed_us() for e in kernels)
-    print(len(kernels), round(time))
 
 
 main()
