@@ -133,6 +133,18 @@ static void match_calls(cut_rows *r)
     if (r->count) qsort(r->rows, r->count, sizeof *r->rows, by_time);
 }
 
+// Returns the end of the calls of one function, or of the work of one stream,
+// that begin at `from`. Rows are sorted by time.
+static size_t group_end(const cut_rows *r, size_t from)
+{
+    const cut_row *const first = &r->rows[from];
+    size_t end = from + 1;
+    while (end < r->count && r->rows[end].call == first->call &&
+           r->rows[end].by == first->by)
+        end++;
+    return end;
+}
+
 /* ---- Stream captures ----------------------------------------------------- */
 
 static int by_thread(const void *left, const void *right)
@@ -180,9 +192,7 @@ static bool mark_captured(cut_rows *r, const ts_reader *reader)
     bool ok = true;
     for (size_t i = 0, end; ok && i < r->count; i = end) {
         const cut_row *const first = &r->rows[i];
-        for (end = i + 1; end < r->count && r->rows[end].call == first->call &&
-                          r->rows[end].by == first->by;)
-            end++;
+        end = group_end(r, i);
         if (first->call)
             ok = add_captures(&list, &room, &count, first, end - i,
                               ts_reader_name(reader, first->by));
@@ -250,9 +260,7 @@ static void count_rows(cut_figures *cut, const cut_rows *r)
     // relation.
     for (size_t i = 0, end; any && i < r->count; i = end) {
         const cut_row *const first = &r->rows[i];
-        for (end = i; end < r->count && r->rows[end].call == first->call &&
-                      r->rows[end].by == first->by;)
-            end++;
+        end = group_end(r, i);
         if (first->call)
             count_outside(cut, first, end - i);
         else
