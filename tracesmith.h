@@ -54,6 +54,9 @@
 #if defined(TRACESMITH_IMPLEMENTATION) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE // before the first system header
 #endif
+#if defined(TRACESMITH_IMPLEMENTATION) && !defined(_FILE_OFFSET_BITS)
+#define _FILE_OFFSET_BITS 64 // files of 2 GiB, on machines of 32 bits
+#endif
 #ifndef TRACESMITH_H
 #define TRACESMITH_H
 
@@ -86,7 +89,21 @@
     TRACESMITH_STATIC          functions are static: for programs of one file,
                                whose compiler then drops unused functions
     TS_API                     how public functions are declared
+
+    The recorder needs Linux. Elsewhere TRACESMITH_DISABLE compiles a program
+    without recording, and tracesmith_replay.h reads traces.
 */
+#if defined(_WIN32) && !defined(TRACESMITH_NO_FILES) && \
+    (defined(TRACESMITH_DISABLE) || !defined(TRACESMITH_IMPLEMENTATION))
+#define TRACESMITH_NO_FILES // no sidecars,
+#define TS__WINDOWS_FILES   // but the reader opens paths
+#endif
+#if !defined(__linux__) && defined(TRACESMITH_IMPLEMENTATION) && \
+    !defined(TRACESMITH_DISABLE) && !defined(TRACESMITH_NO_FILES)
+#error "tracesmith.h records on Linux only: define TRACESMITH_DISABLE"
+#define TRACESMITH_DISABLE
+#define TRACESMITH_NO_FILES
+#endif
 #if defined(TRACESMITH_NO_FILES) && !defined(TRACESMITH_DISABLE)
 #define TRACESMITH_DISABLE
 #endif
@@ -599,6 +616,7 @@ typedef enum ts_transform {
     X(API_CALL, 12, "api_call") \
     X(DEPENDENCY, 13, "dependency") \
     X(ACCESS, 14, "access") \
+    X(SAMPLE, 15, "sample") \
     X(KERNEL, 16, "kernel") \
     X(MEMCPY, 17, "memcpy") \
     X(MEMSET, 18, "memset") \
@@ -655,14 +673,15 @@ typedef enum ts_event_kind {
     X(RECORD, 31, "record") \
     X(COMMUNICATOR, 32, "communicator") \
     X(SEQUENCE, 33, "sequence") \
-    X(RANKS, 34, "ranks")
+    X(RANKS, 34, "ranks") \
+    X(UNIT, 35, "unit")
 
 typedef enum ts_column {
 #define TS__X(name, value, text) TS_COLUMN_##name = value,
     TS_COLUMNS(TS__X)
 #undef TS__X
 } ts_column;
-#define TS_COLUMN_LIMIT 35
+#define TS_COLUMN_LIMIT 36
 
 #define TS_LOSSES(X) \
     X(RING_FULL, 1, "ring_full") \
@@ -849,13 +868,13 @@ typedef struct ts_site {
     const char *name, *category, *function, *file;
     uint32_t line;
     uint32_t color; // 0x00RRGGBB, 0 none
-    uint32_t code;  // private: 0 until the first hit
-} ts_site;
+    uint32_t code;  // private: low half of a zone's record, 0 until the first
+} ts_site;          // hit
 
 typedef struct ts_counter { // a counter as the macros hold it
     const char *name;
-    uint32_t code; // private: 0 until the first hit
-} ts_counter;
+    uint32_t code; // private: low half of a sample's record, 0 until the first
+} ts_counter;      // hit
 
 /*
     Returns the number of a text; the same text always has the same number. At
@@ -998,12 +1017,16 @@ typedef struct ts__slot {
     uint64_t a, b;
 } ts__slot;
 
-typedef struct ts__open { // an open zone
+#define TS__OPEN_MAX 256 // deeper zones are recorded as well
+// An open zone. Those of a ring are spread over two arrays of eight bytes for
+// each zone, which processors can index without a multiplication.
+typedef struct ts__open {
     uint64_t start;
-    uint64_t code_depth; // code | depth << 32
+    uint64_t others[TS__OPEN_MAX - 1];
+    uint32_t code;  // low half of the zone's record
+    uint32_t depth; // UINT32_MAX: under construction
 } ts__open;
 
-#define TS__OPEN_MAX    256 // power of two; deeper zones are recorded as well
 #define TS__RING_MARGIN 576
 
 typedef struct ts__ring {
@@ -1012,17 +1035,17 @@ typedef struct ts__ring {
     uint64_t head;  // next position
     uint64_t limit; // reserve only below it
     uint64_t mask;
-    ts__slot *slots;
+    uint64_t lap; // 1 << (57 - shift): see ts__ring_tag
     uint32_t gate;
+    uint32_t quick; // the same if the machine's counter is the clock, else 0
     uint32_t depth; // open zones
     uint32_t shift; // log2 of the slot count
-    uint32_t unused;
+    ts__slot *slots;
     uint64_t more; // slots reserved beyond the first one of a record
-    uint64_t line_end;
+    uint64_t open[2 * TS__OPEN_MAX]; // see ts__ring_open
     // The consumer's line. Positions below tail are free again.
     uint64_t tail;
     uint64_t tail_end[7];
-    ts__open open[TS__OPEN_MAX];
 } ts__ring;
 
 // Kinds of records, the low 6 bits of `b`.
@@ -1038,9 +1061,14 @@ enum {
     TS__REC_ROW = 9,       // event kind << 6, slots << 16, bytes << 32;
                            // payload: ts__row_put's
     TS__REC_THREAD = 10,   // track << 6: whose records follow
-    TS__REC_KERNEL = 11    // an ordinary kernel, see ts__kernel_put
+    TS__REC_KERNEL = 11,   // an ordinary kernel, see ts__kernel_put
+    TS__REC_VALUE = 12,    // site << 6, name << 32, ts_value_type << 58;
+                           // payload: u56 0, u64 value; `a`: the zone's start
+    TS__REC_FLOW = 13      // ts_phase << 6, id << 16
 };
 #define TS__CODE_LIMIT (1u << 26) // sites and tracks that fit a record
+// The low half of a zone's record: what a ts_site and a ts_zone have as `code`.
+#define TS__ZONE_CODE(site) ((site) << 6 | TS__REC_ZONE)
 
 #ifndef TS__PAGE_MOST // largest page of any kernel
 #if defined(__x86_64__) || defined(__i386__)
@@ -1079,6 +1107,10 @@ TS_API TS__TLS ts__ring *ts__mine;
 #define TS__ADDRESS(p)      ((uintptr_t)(p))
 #define TS__NULL            NULL
 #endif
+#define TS__COLD __attribute__((cold, nothrow))
+// Where half a function in a call of its own would keep what it works on in
+// memory.
+#define TS__INLINE      static inline __attribute__((always_inline))
 #define TS__LIKELY(x)   __builtin_expect(!!(x), 1)
 #define TS__UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define TS__LOAD(p)     __atomic_load_n(p, __ATOMIC_RELAXED)
@@ -1088,6 +1120,38 @@ TS_API TS__TLS ts__ring *ts__mine;
 #define TS__CODE(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
 
 TS_API uint64_t ts__tick_slow(void);
+
+/*
+    Comparisons with memory. The compilers load a word of which they were told
+    that it is shared into a register first, which takes a register and makes
+    the line longer.
+*/
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && \
+    defined(__GCC_ASM_FLAG_OUTPUTS__)
+static inline bool ts__is(const uint32_t *p, uint32_t value)
+{
+    bool same;
+    __asm__ volatile("cmpl %2, %1" : "=@cce"(same) : "m"(*p), "er"(value));
+    return same;
+}
+
+static inline bool ts__below(uint64_t value, const uint64_t *limit)
+{
+    bool below;
+    __asm__ volatile("cmpq %2, %1" : "=@ccb"(below) : "r"(value), "m"(*limit));
+    return below;
+}
+#else
+static inline bool ts__is(const uint32_t *p, uint32_t value)
+{
+    return TS__LOAD(p) == value;
+}
+
+static inline bool ts__below(uint64_t value, const uint64_t *limit)
+{
+    return value < TS__LOAD(limit);
+}
+#endif
 
 // The machine's counter, whether or not it can be used.
 #if defined(__x86_64__) || defined(__i386__)
@@ -1106,18 +1170,27 @@ static inline uint64_t ts__tick_machine(void)
     __asm__ volatile("mrs %0, cntvct_el0" : "=r"(tick));
     return tick;
 }
+#else
+#define TS__CLOCK_MACHINE TS_CLOCK_MONOTONIC_RAW
+static inline uint64_t ts__tick_machine(void)
+{
+    return ts__tick_slow();
+}
 #endif
+
+// Whether ts__tick_machine is the clock; false in a child of fork whose page
+// was wiped.
+static inline bool ts__quick(void)
+{
+    return ts__is(&ts__here.tick, TS__CLOCK_MACHINE);
+}
 
 static inline uint64_t ts__tick(void)
 {
 #if defined(TRACESMITH_TICK)
     return TRACESMITH_TICK();
-#elif defined(TS__CLOCK_MACHINE)
-    const uint32_t type = TS__LOAD(&ts__here.tick);
-    if (TS__UNLIKELY(type != TS__CLOCK_MACHINE)) return ts__tick_slow();
-    return ts__tick_machine();
 #else
-    return ts__tick_slow();
+    return TS__LIKELY(ts__quick()) ? ts__tick_machine() : ts__tick_slow();
 #endif
 }
 
@@ -1133,6 +1206,24 @@ static inline uint64_t ts__ring_reserve(ts__ring *ring, uint64_t count)
 #endif
 }
 
+// Where a ring keeps an open zone of a depth.
+static inline ts__open *ts__ring_open(ts__ring *ring, uint32_t depth)
+{
+    void *const open = &ring->open[depth % TS__OPEN_MAX];
+    return TS__AS(ts__open *, open);
+}
+
+// Counts one more open zone; before: how many there were.
+static inline void ts__ring_deeper(ts__ring *ring, uint32_t before)
+{
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+    (void)before;
+    __asm__ volatile("incl %0" : "+m"(ring->depth)::"cc");
+#else
+    __atomic_store_n(&ring->depth, before + 1, __ATOMIC_RELEASE);
+#endif
+}
+
 // Adds to ring->more, likewise indivisible for signal handlers.
 static inline void ts__ring_count_more(ts__ring *ring, uint64_t count)
 {
@@ -1143,9 +1234,10 @@ static inline void ts__ring_count_more(ts__ring *ring, uint64_t count)
 #endif
 }
 
+// The lap of a position, as slots have it: (position >> shift & 127) << 1.
 static inline uint64_t ts__ring_tag(const ts__ring *ring, uint64_t position)
 {
-    return (position >> ring->shift & 127) << 1;
+    return (position * ring->lap >> 57) << 1;
 }
 
 // Publishes a record of one slot at a reserved position.
@@ -1155,8 +1247,29 @@ static inline void ts__ring_publish(ts__ring *ring, uint64_t position,
     ts__slot *const slot = &ring->slots[position & ring->mask];
     TS__STORE(&slot->b, b);
     // release: pairs with the acquire in ts__drain_ring
-    __atomic_store_n(&slot->a, tick << 8 | ts__ring_tag(ring, position),
+    __atomic_store_n(&slot->a, (tick << 8) + ts__ring_tag(ring, position),
                      __ATOMIC_RELEASE);
+}
+
+// Whether a ring has room for count slots, and some for signal handlers.
+static inline bool ts__ring_has(const ts__ring *ring, uint32_t count)
+{
+    return ts__below(TS__LOAD(&ring->head) + (count - 1), &ring->limit);
+}
+
+// Whether count slots of a ring may be reserved in the session `gate` and be
+// given times by the machine's counter.
+static inline bool ts__ring_quick(const ts__ring *ring, uint32_t gate,
+                                  uint32_t count)
+{
+    return ts__is(&ring->quick, gate) && ts__ring_has(ring, count);
+}
+
+// A record of one slot, now.
+static inline void ts__ring_record(ts__ring *ring, uint64_t b)
+{
+    const uint64_t tick = ts__tick_machine();
+    ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick, b);
 }
 
 // The calling thread's ring with room for count slots, NULL if it must not
@@ -1168,10 +1281,9 @@ static inline ts__ring *ts__ring_get(uint32_t count)
     const uint32_t gate = TS__LOAD(&ts__here.gate);
     if (!gate) return TS__NULL;
     ts__ring *const ring = ts__mine;
-    if (TS__UNLIKELY(TS__LOAD(&ring->gate) != gate ||
-                     TS__LOAD(&ring->head) + count > TS__LOAD(&ring->limit)))
-        return ts__ring_room(count);
-    return ring;
+    if (TS__LIKELY(ts__is(&ring->gate, gate) && ts__ring_has(ring, count)))
+        return ring;
+    return ts__ring_room(count);
 }
 
 /* ==== 7. Zones =========================================================== */
@@ -1197,78 +1309,115 @@ static inline ts__ring *ts__ring_get(uint32_t count)
 */
 typedef struct ts_zone { // private
     uint64_t start;
-    uint32_t code; // 0: nothing to end
+    uint32_t code; // low half of its record, 0: nothing to end
     uint32_t depth;
 } ts_zone;
 
-// Slow cases of the two functions below.
-TS_API uint32_t ts__site_code(ts_site *site);
-TS_API void ts__zone_end_slow(ts_zone zone, uint64_t end);
+// All cases of the two functions below that are not the usual one, each in one
+// call, so that little code lies in the way of the usual one.
+TS_API TS__COLD ts_zone ts__zone_begin_slow(ts_site *site);
+TS_API TS__COLD void ts__zone_end_slow(uint64_t start, uint32_t code,
+                                       uint32_t depth);
 
-static inline ts_zone ts__zone_begin_code(ts__ring *ring, uint32_t code)
+/*
+    What begins a zone sets its members one by one: compilers keep a structure
+    that is copied as a whole in memory, or pack it. And what is known before is
+    kept in them: of a variable gcc warns in functions that call setjmp.
+*/
+// quick: the machine's counter is known to be the clock.
+TS__INLINE void ts__zone_open(ts_zone *zone, ts__ring *ring, bool quick)
 {
-    ts_zone zone;
+    zone->depth = TS__LOAD(&ring->depth);
+    ts__open *const open = ts__ring_open(ring, zone->depth);
+    // Not the zone that had the entry before, which has ended: the process may
+    // be killed before the entry is complete.
+    TS__STORE(&open->depth, UINT32_MAX);
     // The depth grows first: a handler's zones go above our entry.
-    zone.depth = TS__LOAD(&ring->depth);
-    TS__STORE(&ring->depth, zone.depth + 1);
-    zone.code = code;
-    zone.start = ts__tick();
-    ts__open *const entry = &ring->open[zone.depth % TS__OPEN_MAX];
-    TS__STORE(&entry->start, zone.start);
-    TS__STORE(&entry->code_depth, code | TS__AS(uint64_t, zone.depth) << 32);
-    return zone;
+    ts__ring_deeper(ring, zone->depth);
+    zone->start = quick ? ts__tick_machine() : ts__tick();
+    // release: these and ts__ring_deeper pair with the acquires in
+    // ts__open_zones
+    __atomic_store_n(&open->start, zone->start, __ATOMIC_RELEASE);
+    TS__STORE(&open->code, zone->code);
+    __atomic_store_n(&open->depth, zone->depth, __ATOMIC_RELEASE);
+}
+
+TS__INLINE void ts__zone_begin(ts_zone *zone, ts_site *site)
+{
+    zone->start = zone->depth = 0;
+    zone->code = TS__LOAD(&ts__here.gate);
+    if (!zone->code) return;
+    zone->depth = zone->code; // the gate
+    zone->code = TS__CODE(&site->code);
+    ts__ring *const ring = ts__mine;
+    if (TS__LIKELY(zone->code && ts__is(&ring->quick, zone->depth))) {
+        ts__zone_open(zone, ring, true);
+        return;
+    }
+    ts_zone made = ts__zone_begin_slow(site);
+    zone->start = made.start;
+    zone->code = made.code;
+    zone->depth = made.depth;
+}
+
+// A zone at a site made by ts_site_define (0: none).
+static inline void ts__zone_begin_site(ts_zone *zone, uint32_t site)
+{
+    ts__ring *const ring = site ? ts__ring_get(1) : TS__NULL;
+    zone->start = zone->depth = 0;
+    zone->code = ring ? TS__ZONE_CODE(site) : 0;
+    if (ring) ts__zone_open(zone, ring, false);
+}
+
+// As ts_site_define, for a static place of which only the name changes: its
+// `code` becomes the number of the place.
+TS_API uint32_t ts__site_named(const char *name, ts_site *base);
+
+static inline void ts__zone_begin_named(ts_zone *zone, const char *name,
+                                        ts_site *base)
+{
+    zone->code = TS__LOAD(&ts__here.gate);
+    ts__zone_begin_site(zone, zone->code ? ts__site_named(name, base) : 0);
 }
 
 // Begins a zone by hand. Cost and threads: as TS_ZONE.
 static inline ts_zone ts_zone_begin(ts_site *site)
 {
-    const ts_zone none = { 0, 0, 0 };
-    ts_zone zone = none; // its code here: gcc fears setjmp for a variable's
-    const uint32_t gate = TS__LOAD(&ts__here.gate);
-    if (!gate) return none;
-    zone.code = TS__CODE(&site->code);
-    if (TS__UNLIKELY(!zone.code) && !(zone.code = ts__site_code(site)))
-        return none;
-    ts__ring *ring = ts__mine;
-    if (TS__UNLIKELY(TS__LOAD(&ring->gate) != gate) &&
-        !(ring = ts__ring_room(1)))
-        return none;
-    return ts__zone_begin_code(ring, zone.code);
+    ts_zone zone;
+    ts__zone_begin(&zone, site);
+    return zone;
 }
 
 // Begins a zone at a site made by ts_site_define.
 static inline ts_zone ts_zone_begin_site(uint32_t site)
 {
-    const ts_zone none = { 0, 0, 0 };
-    ts__ring *const ring = site ? ts__ring_get(1) : TS__NULL;
-    return ring ? ts__zone_begin_code(ring, site) : none;
-}
-
-static inline ts_zone ts__zone_begin_named(const char *name,
-                                           const ts_site *base)
-{
-    const uint32_t on = TS__LOAD(&ts__here.gate);
-    return ts_zone_begin_site(on ? ts_site_define(name, base) : 0);
+    ts_zone zone;
+    ts__zone_begin_site(&zone, site);
+    return zone;
 }
 
 // Ends a zone of the calling thread; a second time does nothing.
-static inline void ts_zone_end(ts_zone *zone)
+TS__INLINE void ts_zone_end(ts_zone *zone)
 {
     if (!zone->code) return;
-    const uint64_t end = ts__tick(); // first: it may take the ring away
     ts__ring *const ring = ts__mine;
-    const uint64_t duration = end - zone->start;
-    if (TS__LIKELY(duration >> 32 == 0 &&
-                   TS__LOAD(&ring->head) < TS__LOAD(&ring->limit))) {
-        ts__ring_publish(ring, ts__ring_reserve(ring, 1), zone->start,
-                         duration << 32 | zone->code << 6 | TS__REC_ZONE);
-        // Only now: a crash in between leaves the zone recorded and open,
-        // which salvage can tell; the other order could leave it neither.
-        TS__STORE(&ring->depth, zone->depth);
-    } else {
-        // By value, so that the compiler may keep a zone in registers.
-        ts__zone_end_slow(*zone, end);
+    // All that can be known before the clock is read: what comes after it must
+    // wait for it.
+    if (TS__LIKELY(ts__quick() && ts__ring_has(ring, 1))) {
+        const uint64_t duration = ts__tick_machine() - zone->start;
+        const uint64_t turned = duration << 32 | duration >> 32;
+        if (TS__LIKELY(TS__AS(uint32_t, turned) == 0)) {
+            ts__ring_publish(ring, ts__ring_reserve(ring, 1), zone->start,
+                             turned | zone->code);
+            // Only now: a crash in between leaves the zone recorded and open,
+            // which salvage can tell; the other order could leave it neither.
+            // A signal handler may have given the thread a larger ring.
+            TS__STORE(&ts__mine->depth, zone->depth);
+            zone->code = 0;
+            return;
+        }
     }
+    ts__zone_end_slow(zone->start, zone->code, zone->depth);
     zone->code = 0;
 }
 
@@ -1309,47 +1458,45 @@ TS_API void ts_zone_text(const char *text);
     handlers. While nothing is recorded they do nothing.
 */
 
+// All cases of the function below that are not the usual one.
+TS_API TS__COLD void ts__mark_slow(ts_site *site);
+
 // Records a mark of a static site, whose texts must be literals.
 static inline void ts_mark(ts_site *site)
 {
-    ts__ring *const ring = ts__ring_get(1);
-    if (!ring) return;
-    const uint32_t known = TS__CODE(&site->code);
-    const uint32_t code = TS__LIKELY(known) ? known : ts__site_code(site);
-    if (TS__UNLIKELY(!code)) return;
-    const uint64_t tick = ts__tick();
-    ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
-                     TS__AS(uint64_t, code) << 6 | TS__REC_MARK);
+    const uint32_t gate = TS__LOAD(&ts__here.gate);
+    if (!gate) return;
+    const uint32_t code = TS__CODE(&site->code);
+    ts__ring *const ring = ts__mine;
+    if (TS__LIKELY(code && ts__ring_quick(ring, gate, 1)))
+        ts__ring_record(ring, code + (TS__REC_MARK - TS__REC_ZONE));
+    else
+        ts__mark_slow(site);
 }
 
 // Records a mark at a site made by ts_site_define (0: nothing).
 static inline void ts_mark_site(uint32_t site)
 {
-    ts_site made = { TS__NULL, TS__NULL, TS__NULL, TS__NULL, 0, 0, site };
+    ts_site made = { TS__NULL, TS__NULL, TS__NULL,           TS__NULL,
+                     0,        0,        TS__ZONE_CODE(site) };
     if (site) ts_mark(&made);
 }
 
-TS_API uint32_t ts__counter_code(ts_counter *counter);
-TS_API void ts__counter_wide(ts__ring *ring, uint32_t code, uint32_t record,
-                             uint64_t value);
+// All cases of the function below that are not the usual one.
+TS_API TS__COLD void ts__counter_slow(ts_counter *counter, int64_t value);
 
 // Records a sample of a static counter.
 static inline void ts_counter_int(ts_counter *counter, int64_t value)
 {
-    ts__ring *const ring = ts__ring_get(2);
-    if (!ring) return;
-    const uint32_t known = TS__CODE(&counter->code);
-    const uint32_t code = TS__LIKELY(known) ? known : ts__counter_code(counter);
-    if (TS__UNLIKELY(!code)) return;
-    if (TS__UNLIKELY(value != TS__AS(int32_t, value))) {
-        ts__counter_wide(ring, code, TS__REC_COUNTER64,
-                         TS__AS(uint64_t, value));
-        return;
-    }
-    const uint64_t tick = ts__tick();
-    ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
-                     TS__AS(uint64_t, TS__AS(uint32_t, value)) << 32 |
-                         TS__AS(uint64_t, code) << 6 | TS__REC_COUNTER);
+    const uint32_t gate = TS__LOAD(&ts__here.gate);
+    if (!gate) return;
+    const uint32_t code = TS__CODE(&counter->code);
+    ts__ring *const ring = ts__mine;
+    if (TS__LIKELY(code && value == TS__AS(int32_t, value) &&
+                   ts__ring_quick(ring, gate, 1)))
+        ts__ring_record(ring, TS__AS(uint64_t, value) << 32 | code);
+    else
+        ts__counter_slow(counter, value);
 }
 
 // Records a sample of a static counter, in floating point.
@@ -1365,48 +1512,49 @@ TS_API void ts_alloc_stack(const void *ptr, uint64_t size, uint32_t pool,
 TS_API void ts_zone_stack(uint32_t stack);
 
 // Any pool, category (names, 0 none), address and size.
-TS_API void ts__alloc_slow(uint64_t address, uint64_t size, uint32_t pool,
-                           uint32_t category);
-TS_API void ts__free_slow(uint64_t address, uint32_t pool);
+TS_API TS__COLD void ts__alloc_slow(uint64_t address, uint64_t size,
+                                    uint32_t pool, uint32_t category);
+TS_API TS__COLD void ts__free_slow(uint64_t address, uint32_t pool);
 
 // Records an allocation of `size` bytes at ptr (NULL: nothing). pool, category:
 // names (0: none). Its site is the innermost open zone's.
 static inline void ts_alloc(const void *ptr, uint64_t size, uint32_t pool,
                             uint32_t category)
 {
+    const uint32_t gate = TS__LOAD(&ts__here.gate);
+    if (!gate) return;
     const uint64_t address = TS__ADDRESS(ptr);
-    ts__ring *const ring = ts__ring_get(2);
-    if (!ring || !address) return;
-    if (TS__UNLIKELY(category || address >> 48 || size >> 56)) {
+    ts__ring *const ring = ts__mine;
+    if (TS__UNLIKELY(category || address >> 48 || size >> 56 ||
+                     !ts__ring_quick(ring, gate, 2))) {
         ts__alloc_slow(address, size, pool, category);
         return;
     }
-    const uint64_t tick = ts__tick();
-    const uint32_t depth = TS__LOAD(&ring->depth);
-    uint64_t site =
-        TS__LOAD(&ring->open[(depth - 1) % TS__OPEN_MAX].code_depth);
-    if (site >> 32 != depth - 1) site = 0; // none, or known no more
+    if (!address) return;
+    const uint64_t tick = ts__tick_machine();
+    const uint32_t top = TS__LOAD(&ring->depth) - 1;
+    const ts__open *const open = ts__ring_open(ring, top);
+    uint64_t site = TS__LOAD(&open->code) >> 6;
+    if (TS__LOAD(&open->depth) != top) site = 0; // none, or known no more
     const uint64_t position = ts__ring_reserve(ring, 2);
     ts__ring_count_more(ring, 1);
     ts__slot *const more = &ring->slots[(position + 1) & ring->mask];
     TS__STORE(&more->b, site << 32 | pool);
-    TS__STORE(&more->a, size << 8 | ts__ring_tag(ring, position + 1) | 1);
+    TS__STORE(&more->a, (size << 8) + ts__ring_tag(ring, position + 1) + 1);
     ts__ring_publish(ring, position, tick, address << 16 | TS__REC_ALLOC);
 }
 
 // Records that memory at ptr was freed (NULL: nothing). pool: as ts_alloc had.
 static inline void ts_free(const void *ptr, uint32_t pool)
 {
+    const uint32_t gate = TS__LOAD(&ts__here.gate);
+    if (!gate) return;
     const uint64_t address = TS__ADDRESS(ptr);
-    ts__ring *const ring = ts__ring_get(1);
-    if (!ring || !address) return;
-    if (TS__UNLIKELY(pool || address >> 48)) {
+    ts__ring *const ring = ts__mine;
+    if (TS__UNLIKELY(pool || address >> 48 || !ts__ring_quick(ring, gate, 1)))
         ts__free_slow(address, pool);
-        return;
-    }
-    const uint64_t tick = ts__tick();
-    ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
-                     address << 16 | TS__REC_FREE);
+    else if (address)
+        ts__ring_record(ring, address << 16 | TS__REC_FREE);
 }
 
 // Records a message, which ends with a zero. NULL is ignored.
@@ -1425,11 +1573,17 @@ TS_API void ts_span_start(uint64_t id, ts_site *site);
 // Records the start of a span at a site made by ts_site_define (0: nothing).
 static inline void ts_span_start_site(uint64_t id, uint32_t site)
 {
-    ts_site made = { TS__NULL, TS__NULL, TS__NULL, TS__NULL, 0, 0, site };
+    ts_site made = { TS__NULL, TS__NULL, TS__NULL,           TS__NULL,
+                     0,        0,        TS__ZONE_CODE(site) };
     if (site) ts_span_start(id, &made);
 }
 // Records the end of the span with this id, on any thread.
 TS_API void ts_span_end(uint64_t id);
+// Records a sample of this thread: that it was at `stack`, a number of
+// ts_stack_define, which stands for `weight` of what is sampled. name, unit:
+// names, such as of "cpu" and "ns" (0: a plain count).
+TS_API void ts_sample(uint32_t name, uint32_t unit, int64_t weight,
+                      uint32_t stack);
 
 /*
     The macros. Each has an on and an off form; off evaluates nothing but
@@ -1470,30 +1624,36 @@ struct ts__nothing {
 #ifdef __cplusplus
 struct ts__scope {
     ts_zone zone;
-    explicit ts__scope(ts_zone begun) : zone(begun)
+    __attribute__((always_inline)) explicit ts__scope(ts_site *site)
     {
+        ts__zone_begin(&zone, site);
     }
-    ~ts__scope()
+    ts__scope(const char *name, ts_site *base)
+    {
+        ts__zone_begin_named(&zone, name, base);
+    }
+    __attribute__((always_inline)) ~ts__scope()
     {
         ts_zone_end(&zone);
     }
     ts__scope(const ts__scope &) = delete;
     ts__scope &operator=(const ts__scope &) = delete;
 };
-#define TS__SCOPE(var, begin) const ts__scope var(begin)
+#define TS__SCOPE(var, begin, ...) ts__scope var(__VA_ARGS__)
 #else
-#define TS__SCOPE(var, begin) \
-    __attribute__((cleanup(ts_zone_end), unused)) ts_zone var = begin
+#define TS__SCOPE(var, begin, ...) \
+    __attribute__((cleanup(ts_zone_end), unused)) ts_zone var; \
+    begin(&var, __VA_ARGS__)
 #endif
 
 // `n` makes the names of a zone's variables unique, also within a line.
 #define TS__ZONE(n, ...) \
     TS__SITE(TS__JOIN(ts__site_, n), __VA_ARGS__); \
-    TS__SCOPE(TS__JOIN(ts__zone_, n), ts_zone_begin(&TS__JOIN(ts__site_, n)))
+    TS__SCOPE(TS__JOIN(ts__zone_, n), ts__zone_begin, &TS__JOIN(ts__site_, n))
 #define TS__ZONE_NAME(n, text) \
     TS__SITE(TS__JOIN(ts__site_, n), TS__NONE); \
-    TS__SCOPE(TS__JOIN(ts__zone_, n), \
-              ts__zone_begin_named(text, &TS__JOIN(ts__site_, n)))
+    TS__SCOPE(TS__JOIN(ts__zone_, n), ts__zone_begin_named, text, \
+              &TS__JOIN(ts__site_, n))
 #define TS__WITH_SITE(call, ...) \
     do { \
         TS__SITE(ts__site, __VA_ARGS__); \
@@ -1941,6 +2101,7 @@ static inline __attribute__((always_inline)) int ts__gone(size_t size)
 #define ts_frame(site)               TS__GONE_VOID(ts_frame(site))
 #define ts_flow(id, phase)           TS__GONE_VOID(ts_flow(id, phase))
 #define ts_span_start(id, site)      TS__GONE_VOID(ts_span_start(id, site))
+#define ts_sample(...)               TS__GONE_VOID(ts_sample(__VA_ARGS__))
 #define ts_span_start_site(id, site) TS__GONE_VOID(ts_span_start_site(id, site))
 #define ts_span_end(id)              TS__GONE_VOID(ts_span_end(id))
 
@@ -2204,13 +2365,14 @@ TS_API void ts_writer_abandon(ts_writer *writer);
     !defined(TS__SIDECAR_IMPLEMENTED)
 #define TS__SIDECAR_IMPLEMENTED
 
-#ifndef TRACESMITH_NO_FILES
-#include <sys/mman.h>
-#endif
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "traces are little-endian, this machine is not: TRACESMITH_DISABLE"
 #undef TRACESMITH_IMPLEMENTATION
 #undef TRACESMITH_REPLAY_IMPLEMENTATION
+#elif !defined(TRACESMITH_NO_FILES)
+#include <sys/mman.h>
+#endif
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ // refused above
 #elif defined(TRACESMITH_IMPLEMENTATION) && !defined(MREMAP_MAYMOVE) && \
     !defined(TRACESMITH_NO_FILES)
 #error "include tracesmith.h before system headers, or define _GNU_SOURCE"
@@ -2244,7 +2406,7 @@ typedef struct ts__sidecar_head {
     uint64_t device, inode;   // the trace's; 0: it has not been made yet
     char trace[TS__PATH_MAX]; // its path
 } ts__sidecar_head;
-#define TS__SIDECAR_MAGIC "TSRIN3\x1a\n"
+#define TS__SIDECAR_MAGIC "TSRIN4\x1a\n"
 
 // The sidecar's name in a directory; false if it is too long.
 static bool ts__sidecar_name(char *out, const char *dir,
@@ -2382,7 +2544,7 @@ const uint8_t *ts_event_columns(uint32_t kind)
 #define TS__GPU \
     TS__C(START), TS__C(DURATION), TS__C(CORRELATION), TS__C(QUEUED), \
         TS__C(SUBMITTED), TS__C(THREAD), TS__C(SITE), TS__C(STACK)
-    // By event kind; 0 and 15 are no kinds.
+    // By event kind; 0 is none.
     static const uint8_t columns[TS_EVENT_LIMIT][TS__COLUMNS_PER_EVENT + 1] = {
         { 0 },
         // zone
@@ -2417,7 +2579,9 @@ const uint8_t *ts_event_columns(uint32_t kind)
         // access
         { TS__C(START), TS__C(ADDRESS), TS__C(SIZE), TS__C(TYPE),
           TS__C(CORRELATION) },
-        { 0 },
+        // sample
+        { TS__C(START), TS__C(NAME), TS__C(UNIT), TS__C(TYPE), TS__C(VALUE),
+          TS__C(STACK) },
         // kernel
         { TS__GPU, TS__C(LAUNCH), TS__C(GRAPH_NODE), TS__C(GRAPH) },
         // memcpy
@@ -2939,8 +3103,15 @@ typedef struct ts__block { // of the dictionary
     uint32_t session;  // not 0: of its log, and of the process: see ts__shelf
 } ts__block;
 // Kinds of entries in addition to those of chunks. PACKED: a stack in words,
-// see ts__stack_get. The other two are never written to a trace.
-enum { TS__ENTRY_PACKED = 13, TS__ENTRY_BLOB = 14, TS__ENTRY_COUNTER = 15 };
+// see ts__stack_get. The others are never written to a trace.
+enum {
+    TS__ENTRY_PACKED = 13,
+    TS__ENTRY_BLOB = 14,
+    TS__ENTRY_COUNTER = 15,
+    TS__ENTRY_PLACE = 16, // a site without a name
+    TS__ENTRY_LIMIT,
+    TS__ENTRY_NAMED = 31 // | place << 5; a name: the site of it in this place
+};
 
 enum { TS__OPEN_ZONES_MAX = 16384 };
 typedef struct ts__open_zone {
@@ -3023,7 +3194,7 @@ typedef struct ts__core {
     // that it is being copied into.
     ts__entry **table, **table_next;
     uint32_t table_used;
-    uint32_t last_id[16]; // by chunk kind
+    uint32_t last_id[TS__ENTRY_LIMIT]; // by kind of entry
     // Session.
     ts_session_desc desc;
     char path[TS__PATH_MAX], snapshot_path[TS__PATH_MAX];
@@ -3581,20 +3752,28 @@ uint32_t ts_name_define(const char *text)
     return text ? ts_name_define_sized(text, strlen(text)) : 0;
 }
 
+// A site but for its name. False if one of its texts got no number.
+static bool ts__site_place(ts_site_entry *entry, const ts_site *site)
+{
+    memset(entry, 0, sizeof *entry);
+    if (!site) return true;
+    entry->category = ts_name_define(site->category);
+    entry->function = ts_name_define(site->function);
+    entry->file = ts_name_define(site->file);
+    entry->line = site->line;
+    entry->color = site->color;
+    return (entry->category || !site->category) &&
+           (entry->function || !site->function) && (entry->file || !site->file);
+}
+
 static uint32_t ts__site_get(const char *name, const ts_site *site)
 {
-    ts_site_entry entry;
-    memset(&entry, 0, sizeof entry);
     if (!name && site) name = site->name ? site->name : site->function;
-    entry.name = ts_name_define(name);
-    if (name && !entry.name) return 0;
-    if (site) {
-        entry.category = ts_name_define(site->category);
-        entry.function = ts_name_define(site->function);
-        entry.file = ts_name_define(site->file);
-        entry.line = site->line;
-        entry.color = site->color;
-    }
+    const uint32_t number = ts_name_define(name);
+    if (name && !number) return 0;
+    ts_site_entry entry;
+    ts__site_place(&entry, site);
+    entry.name = number;
     return ts__entry_get(TS_CHUNK_SITES, &entry, sizeof entry);
 }
 
@@ -3615,9 +3794,56 @@ uint32_t ts_site_define(const char *name, const ts_site *base)
     return code ? code : ts__nameless();
 }
 
-uint32_t ts__site_code(ts_site *site)
+enum { TS__NAMED_MAX = 128 }; // longer names are looked up like any site's
+
+// Remembers which site a name in a place is. May fail: then it is looked for
+// again the next time.
+static void ts__named_add(uint32_t kind, uint32_t site, const char *name,
+                          size_t size, uint64_t hash)
 {
-    const uint32_t code = ts_site_define(NULL, site);
+    ts__caller old;
+    if (!ts__enter(&old)) return;
+    ts__lock_take(&ts__c.names);
+    if (!ts__entry_find(kind, name, size, hash))
+        ts__entry_add(kind, site, name, size, hash);
+    ts__lock_give(&ts__c.names);
+    ts__leave(&old);
+}
+
+static uint32_t ts__place_code(ts_site *base)
+{
+    ts_site_entry entry;
+    // One without a text would be that of another place, too.
+    if (!ts__site_place(&entry, base)) return 0;
+    const uint32_t place = ts__entry_get(TS__ENTRY_PLACE, &entry, sizeof entry);
+    __atomic_store_n(&base->code, place, __ATOMIC_RELEASE);
+    return place;
+}
+
+TS__SMALL_END
+uint32_t ts__site_named(const char *name, ts_site *base)
+{
+    const size_t size = name ? strlen(name) : SIZE_MAX;
+    if (TS__UNLIKELY(size > TS__NAMED_MAX)) return ts_site_define(name, base);
+    const uint32_t known_place = TS__CODE(&base->code);
+    const uint32_t place = known_place ? known_place : ts__place_code(base);
+    const uint32_t kind = place << 5 | TS__ENTRY_NAMED;
+    const uint64_t hash = ts__mix(name, size, kind) | 1;
+    const ts__entry *const known = ts__entry_find(kind, name, size, hash);
+    if (TS__LIKELY(known != NULL)) return known->id;
+    const uint32_t site = ts_site_define(name, base);
+    if (site && place) ts__named_add(kind, site, name, size, hash);
+    return site;
+}
+TS__SMALL_BEGIN
+
+// What a site has as `code`, which it gets now if this is its first hit.
+static uint32_t ts__site_code(ts_site *site)
+{
+    const uint32_t known = TS__CODE(&site->code);
+    if (known) return known;
+    const uint32_t id = ts_site_define(NULL, site);
+    const uint32_t code = id ? TS__ZONE_CODE(id) : 0;
     __atomic_store_n(&site->code, code, __ATOMIC_RELEASE);
     return code;
 }
@@ -3736,9 +3962,13 @@ uint32_t ts_counter_define(const char *name, const char *unit, uint32_t flags)
     return ts__counter_track(name, unit, flags, true);
 }
 
-uint32_t ts__counter_code(ts_counter *counter)
+// What a counter has as `code`, likewise.
+static uint32_t ts__counter_code(ts_counter *counter)
 {
-    const uint32_t code = ts__counter_track(counter->name, NULL, 0, false);
+    const uint32_t known = TS__CODE(&counter->code);
+    if (known) return known;
+    const uint32_t id = ts__counter_track(counter->name, NULL, 0, false);
+    const uint32_t code = id ? id << 6 | TS__REC_COUNTER : 0;
     __atomic_store_n(&counter->code, code, __ATOMIC_RELEASE);
     return code ? code : ts__nameless();
 }
@@ -4057,6 +4287,7 @@ static ts__ring *ts__ring_new(uint32_t shift)
     ring->slots = (ts__slot *)(void *)((uint8_t *)ring + ts__ring_offset());
     ring->shift = shift;
     ring->mask = ((uint64_t)1 << shift) - 1;
+    ring->lap = (uint64_t)1 << (57 - shift);
     // Start in lap 1, so that a slot of zeros reads as never written.
     ring->head = ring->tail = ts__ring_slots(ring);
     ts__rest(ring)->start = ring->head;
@@ -4090,6 +4321,7 @@ static void ts__ring_own(ts__ring *ring, uint32_t gate)
     TS__STORE(&rest->state, TS__RING_OWNED);
     TS__STORE(&ring->depth, 0);
     TS__STORE(&ring->gate, gate);
+    TS__STORE(&ring->quick, ts__quick() ? gate : 0);
     ts__ring_publish(ring, position, 0,
                      (uint64_t)ts__track << 6 | TS__REC_THREAD);
 }
@@ -4209,8 +4441,13 @@ static ts__ring *ts__ring_attach(uint32_t gate)
 static ts__ring *ts__ring_grow(ts__ring *ring, uint32_t gate, bool stuck)
 {
     uint32_t shift = ring->shift;
+    const uint32_t depth = ring->depth;
     if (!stuck) {
-        if (((uint64_t)16 << shift) >= ts__c.desc.ring_bytes) return NULL;
+        // Nor while a handler has interrupted the begin of a zone, whose entry
+        // is going to be completed in this ring.
+        if (((uint64_t)16 << shift) >= ts__c.desc.ring_bytes ||
+            ts__ring_open(ring, depth - 1)->depth == UINT32_MAX)
+            return NULL;
         shift += 2;
         while (((uint64_t)16 << shift) > ts__c.desc.ring_bytes)
             shift--;
@@ -4225,10 +4462,12 @@ static ts__ring *ts__ring_grow(ts__ring *ring, uint32_t gate, bool stuck)
         ts__ring_own(next, gate);
         memcpy(next->open, ring->open, sizeof next->open);
         ts__rest(next)->older = ring;
-        TS__STORE(&next->depth, ring->depth);
-        TS__STORE(&ring->depth, 0);
-        TS__STORE(&ring->gate, 0);
+        // The old ring keeps its depth: what a handler interrupted may look for
+        // the innermost zone there.
+        TS__STORE(&next->depth, depth);
         TS__STORE(&ts__rest(ring)->state, TS__RING_RETIRED);
+        TS__STORE(&ring->gate, 0);
+        TS__STORE(&ring->quick, 0);
         ts__mine = next;
         pthread_setspecific(ts__c.key, next);
     }
@@ -4295,10 +4534,9 @@ static void ts__ring_leave(ts__ring *ring)
 {
     const uint32_t gate = ring->gate;
     for (uint32_t depth = 0; ring && depth < ring->depth; depth++) {
-        const ts__open *const entry = &ring->open[depth % TS__OPEN_MAX];
-        if (entry->code_depth >> 32 != depth) continue; // too deep
-        const uint64_t row[] = { entry->start, (uint32_t)entry->code_depth,
-                                 depth };
+        const ts__open *const entry = ts__ring_open(ring, depth);
+        if (entry->depth != depth) continue; // too deep
+        const uint64_t row[] = { entry->start, entry->code >> 6, depth };
         if (!ts__ring_fits(ring, 8)) ring = ts__ring_make_room(ring, 8, gate);
         if (ring) ts__row_write(ring, TS_EVENT_ZONE_OPEN, row, 3);
     }
@@ -4371,13 +4609,25 @@ static void ts__zone_stale(uint32_t gate)
     ts__leave(&old);
 }
 
-void ts__zone_end_slow(ts_zone zone, uint64_t end)
+TS__COLD ts_zone ts__zone_begin_slow(ts_site *site)
 {
+    ts_zone zone = { 0, ts__site_code(site), 0 };
+    ts__ring *const ring = zone.code ? ts__ring_get(1) : NULL;
+    if (ring)
+        ts__zone_open(&zone, ring, false);
+    else
+        zone.code = 0;
+    return zone;
+}
+
+TS__COLD void ts__zone_end_slow(uint64_t start, uint32_t code, uint32_t depth)
+{
+    const uint64_t end = ts_tick_now(); // first: it may take the ring away
     const uint32_t gate = TS__LOAD(&ts__here.session); // also when paused
     ts__ring *ring = ts__mine;
-    const uint64_t duration = end - zone.start;
+    const uint64_t duration = end - start;
     if (!gate) return;
-    if ((int64_t)(zone.start - TS__LOAD(&ts__c.start_tick)) < 0) {
+    if ((int64_t)(start - TS__LOAD(&ts__c.start_tick)) < 0) {
         ts__zone_stale(gate);
         return;
     }
@@ -4386,17 +4636,17 @@ void ts__zone_end_slow(ts_zone zone, uint64_t end)
         ring = ts__ring_room_in(gate, 8);
     if (!ring) {
         if (TS__LOAD(&ts__mine->gate) == gate)
-            TS__STORE(&ts__mine->depth, zone.depth);
+            TS__STORE(&ts__mine->depth, depth);
         return;
     }
     if (duration >> 32 == 0) {
-        ts__ring_publish(ring, ts__ring_reserve(ring, 1), zone.start,
-                         duration << 32 | zone.code << 6 | TS__REC_ZONE);
+        ts__ring_publish(ring, ts__ring_reserve(ring, 1), start,
+                         duration << 32 | code);
     } else {
-        const uint64_t row[] = { zone.start, duration, zone.code };
+        const uint64_t row[] = { start, duration, code >> 6 };
         ts__row_write(ring, TS_EVENT_ZONE, row, 3);
     }
-    TS__STORE(&ring->depth, zone.depth);
+    TS__STORE(&ts__mine->depth, depth);
 }
 
 TS__SMALL_END
@@ -4511,15 +4761,13 @@ TS__SMALL_BEGIN
 
 // The innermost open zone; false if there is none, or if zones TS__OPEN_MAX
 // levels deeper have overwritten its entry.
-static bool ts__open_zone_get(const ts__ring *ring, uint64_t *start,
-                              uint32_t *code)
+static bool ts__open_zone_get(ts__ring *ring, uint64_t *start, uint32_t *code)
 {
     const uint32_t depth = TS__LOAD(&ring->depth) - 1;
-    const ts__open *const entry = &ring->open[depth % TS__OPEN_MAX];
-    const uint64_t code_depth = TS__LOAD(&entry->code_depth);
+    const ts__open *const entry = ts__ring_open(ring, depth);
     *start = TS__LOAD(&entry->start);
-    *code = (uint32_t)code_depth;
-    return depth != UINT32_MAX && code_depth >> 32 == depth;
+    *code = TS__LOAD(&entry->code) >> 6;
+    return depth != UINT32_MAX && TS__LOAD(&entry->depth) == depth;
 }
 
 // A short row of this thread into a ring that is known to have room.
@@ -4536,7 +4784,7 @@ static void ts__row_write(ts__ring *ring, uint32_t event,
                  bytes, size);
 }
 
-static uint32_t ts__open_site(const ts__ring *ring)
+static uint32_t ts__open_site(ts__ring *ring)
 {
     uint64_t start;
     uint32_t code;
@@ -4578,75 +4826,117 @@ bool ts_zone_inside(const char *name)
     if (!ts__enter(&old)) return false;
     ts__lock_take(&ts__c.names); // blocks grow under it
     for (uint32_t i = 0; i < TS__OPEN_MAX && i < depth && !inside; i++) {
-        const ts__open *const open =
-            &ring->open[(depth - 1 - i) % TS__OPEN_MAX];
-        inside =
-            ts__site_name((uint32_t)TS__LOAD(&open->code_depth)) == entry->id;
+        const ts__open *const open = ts__ring_open(ring, depth - 1 - i);
+        inside = ts__site_name(TS__LOAD(&open->code) >> 6) == entry->id;
     }
     ts__lock_give(&ts__c.names);
     ts__leave(&old);
     return inside;
 }
 
-static void ts__zone_arg(const char *name, ts_value_type type, uint64_t value,
-                         uint32_t stack, const char *text, size_t size)
+// The ring, if it has an innermost zone to which something can be attached.
+static ts__ring *ts__ring_inside(uint64_t *start, uint32_t *code)
 {
     ts__ring *const ring = ts__ring_get(8);
+    if (!ring || !TS__LOAD(&ring->depth)) return NULL;
+    if (ts__open_zone_get(ring, start, code)) return ring;
+    const uint64_t now = ts__tick();
+    ts__loss_ring(ring, TS_LOSS_TOO_DEEP, 1, now, now, 0);
+    return NULL;
+}
+
+static void ts__zone_arg(const char *name, uint32_t stack, const char *text)
+{
     uint64_t start;
     uint32_t code;
-    if (!ring || !TS__LOAD(&ring->depth)) return;
-    if (!ts__open_zone_get(ring, &start, &code)) {
-        const uint64_t now = ts__tick();
-        ts__loss_ring(ring, TS_LOSS_TOO_DEEP, 1, now, now, 0);
-        return;
-    }
+    if (!ts__ring_inside(&start, &code)) return;
     const uint64_t row[] = {
-        start,          code,  name ? ts_name_define(name) : 0,
-        (uint64_t)type, value, stack
+        start, code, name ? ts_name_define(name) : 0, TS_VALUE_TEXT, 0, stack
     };
-    ts__row_put(TS_EVENT_ZONE_ARG, ts__track, 0, row, 6, text, size);
+    ts__row_put(TS_EVENT_ZONE_ARG, ts__track, 0, row, 6, text,
+                text ? strlen(text) : 0);
+}
+
+static void ts__zone_value(const char *name, ts_value_type type, uint64_t value)
+{
+    uint64_t start;
+    uint32_t site;
+    if (!TS__LOAD(&ts__here.gate)) return;
+    const uint64_t number = ts_name_define(name);
+    ts__ring *const ring = ts__ring_inside(&start, &site);
+    if (!ring) return;
+    const uint64_t b = (uint64_t)type << 58 | number << 32 |
+                       (uint64_t)site << 6 | TS__REC_VALUE;
+    const uint64_t position = ts__ring_reserve(ring, 2);
+    ts__ring_count_more(ring, 1);
+    ts__ring_more(ring, position + 1, 0, value);
+    ts__ring_publish(ring, position, start, b);
 }
 
 void ts_zone_value_int(const char *name, int64_t value)
 {
-    ts__zone_arg(name, TS_VALUE_INT, (uint64_t)value, 0, NULL, 0);
+    ts__zone_value(name, TS_VALUE_INT, (uint64_t)value);
 }
 
 void ts_zone_value_double(const char *name, double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    ts__zone_arg(name, TS_VALUE_DOUBLE, bits, 0, NULL, 0);
+    ts__zone_value(name, TS_VALUE_DOUBLE, bits);
 }
 
 void ts_zone_text(const char *text)
 {
-    if (text) ts__zone_arg(NULL, TS_VALUE_TEXT, 0, 0, text, strlen(text));
+    if (text) ts__zone_arg(NULL, 0, text);
 }
 
 void ts_zone_stack(uint32_t stack)
 {
-    if (stack) ts__zone_arg("stack", TS_VALUE_TEXT, 0, stack, NULL, 0);
+    if (stack) ts__zone_arg("stack", stack, NULL);
 }
 
-void ts__counter_wide(ts__ring *ring, uint32_t code, uint32_t record,
-                      uint64_t value)
+TS__COLD void ts__mark_slow(ts_site *site)
+{
+    ts__ring *const ring = ts__ring_get(1);
+    const uint32_t code = ring ? ts__site_code(site) : 0;
+    if (!code) return;
+    const uint64_t tick = ts__tick();
+    ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
+                     code + (TS__REC_MARK - TS__REC_ZONE));
+}
+
+// A sample of 64 bits.
+static void ts__counter_put(ts__ring *ring, uint32_t code, uint32_t record,
+                            uint64_t value)
 {
     const uint64_t tick = ts__tick();
     uint8_t bytes[22] = { 0 };
     memcpy(bytes, &value, 8);
-    ts__ring_put(ring, tick, (uint64_t)code << 6 | record, bytes, 8);
+    ts__ring_put(ring, tick, code + (record - TS__REC_COUNTER), bytes, 8);
+}
+
+TS__COLD void ts__counter_slow(ts_counter *counter, int64_t value)
+{
+    ts__ring *const ring = ts__ring_get(2);
+    const uint32_t code = ring ? ts__counter_code(counter) : 0;
+    if (!code) return;
+    if (value != (int32_t)value) {
+        ts__counter_put(ring, code, TS__REC_COUNTER64, (uint64_t)value);
+        return;
+    }
+    const uint64_t tick = ts__tick();
+    ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
+                     (uint64_t)value << 32 | code);
 }
 
 void ts_counter_double(ts_counter *counter, double value)
 {
     ts__ring *const ring = ts__ring_get(2);
-    if (!ring) return;
-    uint32_t code = TS__CODE(&counter->code);
-    if (!code && !(code = ts__counter_code(counter))) return;
+    const uint32_t code = ring ? ts__counter_code(counter) : 0;
+    if (!code) return;
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    ts__counter_wide(ring, code, TS__REC_COUNTERF, bits);
+    ts__counter_put(ring, code, TS__REC_COUNTERF, bits);
 }
 
 void ts_counter_uint(ts_counter *counter, uint64_t value)
@@ -4657,9 +4947,10 @@ void ts_counter_uint(ts_counter *counter, uint64_t value)
         ts_counter_double(counter, (double)value);
 }
 
-void ts__alloc_slow(uint64_t address, uint64_t size, uint32_t pool,
-                    uint32_t category)
+TS__COLD void ts__alloc_slow(uint64_t address, uint64_t size, uint32_t pool,
+                             uint32_t category)
 {
+    if (!address || !ts__ring_get(8)) return;
     const uint64_t row[] = {
         ts_tick_now(), address, size, pool, category, ts__open_site(ts__mine), 0
     };
@@ -4676,8 +4967,9 @@ void ts_alloc_stack(const void *ptr, uint64_t size, uint32_t pool,
     ts__row_put(TS_EVENT_ALLOC, ts__track, 0, row, 7, NULL, 0);
 }
 
-void ts__free_slow(uint64_t address, uint32_t pool)
+TS__COLD void ts__free_slow(uint64_t address, uint32_t pool)
 {
+    if (!address || !ts__ring_get(8)) return;
     const uint64_t row[] = { ts_tick_now(), address, pool };
     ts__row_put(TS_EVENT_FREE, ts__track, 0, row, 3, NULL, 0);
 }
@@ -4730,11 +5022,11 @@ void ts_frame(ts_site *site)
 {
     ts__ring *const ring = ts__ring_get(1);
     if (!ring) return;
-    uint32_t code = TS__CODE(&site->code);
-    if (!code && !(code = ts__site_code(site))) return;
+    const uint32_t code = ts__site_code(site);
+    if (!code) return;
     const uint64_t tick = ts__tick();
     ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
-                     (uint64_t)code << 6 | TS__REC_FRAME);
+                     code + (TS__REC_FRAME - TS__REC_ZONE));
     ts__frame_report(site->name, true);
 }
 
@@ -4742,6 +5034,12 @@ void ts_flow(uint64_t id, ts_phase phase)
 {
     ts__ring *const ring = ts__ring_get(4);
     if (!ring) return;
+    if (TS__LIKELY(!(id >> 48) && (uint32_t)phase < 4)) {
+        const uint64_t tick = ts__tick();
+        ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
+                         id << 16 | (uint64_t)phase << 6 | TS__REC_FLOW);
+        return;
+    }
     const uint64_t row[] = { ts__tick(), id, (uint64_t)phase };
     ts__row_put(TS_EVENT_FLOW, ts__track, 0, row, 3, NULL, 0);
 }
@@ -4757,14 +5055,22 @@ static void ts__span(uint64_t id, ts_phase phase, uint32_t site)
 void ts_span_start(uint64_t id, ts_site *site)
 {
     if (!TS__LOAD(&ts__here.gate)) return;
-    uint32_t code = TS__CODE(&site->code);
-    if (!code && !(code = ts__site_code(site))) return;
-    ts__span(id, TS_PHASE_START, code);
+    const uint32_t code = ts__site_code(site);
+    if (code) ts__span(id, TS_PHASE_START, code >> 6);
 }
 
 void ts_span_end(uint64_t id)
 {
     ts__span(id, TS_PHASE_END, 0);
+}
+
+void ts_sample(uint32_t name, uint32_t unit, int64_t weight, uint32_t stack)
+{
+    ts__ring *const ring = ts__ring_get(8);
+    if (!ring) return;
+    const uint64_t row[] = { ts__tick(),       name, unit, TS_VALUE_INT,
+                             (uint64_t)weight, stack };
+    ts__row_put(TS_EVENT_SAMPLE, ts__track, 0, row, 6, NULL, 0);
 }
 
 /* ---- 12.11 Records of GPU operations ------------------------------------ */
@@ -5760,31 +6066,33 @@ static bool ts__slot_ready(const ts__ring *ring, uint64_t position, uint64_t *a,
 // jump for each record.
 static uint32_t ts__record_slots(uint64_t b)
 {
-    static const uint8_t slots[TS__REC_KERNEL + 1] = { 1, 1, 1, 1, 2, 2,
-                                                       1, 2, 1, 0, 1, 3 };
+    static const uint8_t slots[TS__REC_FLOW + 1] = { 1, 1, 1, 1, 2, 2, 1,
+                                                     2, 1, 0, 1, 3, 2, 1 };
     const uint32_t kind = b & 63;
     if (kind == TS__REC_ROW) return (uint32_t)(b >> 16 & 0xFFFF);
-    return kind <= TS__REC_KERNEL ? slots[kind] : 1;
+    return kind <= TS__REC_FLOW ? slots[kind] : 1;
 }
 
 // The kind of event of a record; 0: none that this version writes.
 static uint32_t ts__record_event(uint64_t b)
 {
-    static const uint8_t events[TS__REC_KERNEL + 1] = { 0,
-                                                        TS_EVENT_ZONE,
-                                                        TS_EVENT_MARK,
-                                                        TS_EVENT_COUNTER,
-                                                        TS_EVENT_COUNTER,
-                                                        TS_EVENT_COUNTER,
-                                                        TS_EVENT_FREE,
-                                                        TS_EVENT_ALLOC,
-                                                        TS_EVENT_FRAME,
-                                                        0,
-                                                        0,
-                                                        TS_EVENT_KERNEL };
+    static const uint8_t events[TS__REC_FLOW + 1] = { 0,
+                                                      TS_EVENT_ZONE,
+                                                      TS_EVENT_MARK,
+                                                      TS_EVENT_COUNTER,
+                                                      TS_EVENT_COUNTER,
+                                                      TS_EVENT_COUNTER,
+                                                      TS_EVENT_FREE,
+                                                      TS_EVENT_ALLOC,
+                                                      TS_EVENT_FRAME,
+                                                      0,
+                                                      0,
+                                                      TS_EVENT_KERNEL,
+                                                      TS_EVENT_ZONE_ARG,
+                                                      TS_EVENT_FLOW };
     const uint32_t kind = b & 63;
     if (kind == TS__REC_ROW) return (uint32_t)(b >> 6 & 1023);
-    return kind <= TS__REC_KERNEL ? events[kind] : 0;
+    return kind <= TS__REC_FLOW ? events[kind] : 0;
 }
 
 // Reads the payload of a record; false if one of its slots is missing or it is
@@ -5834,7 +6142,7 @@ static bool ts__record_valid(const ts__ring *ring, uint64_t position,
         return false;
     if ((b & 63) == TS__REC_ROW) {
         const size_t columns = ts__row_values(event);
-        const size_t size = b >> 32;
+        const size_t size = (size_t)(b >> 32);
         if (size < 8 + 8 * columns || ts__slots_for(size) != slots ||
             size > 8 + 8 * columns + TS__TEXT_MAX)
             return false;
@@ -5917,6 +6225,7 @@ static void ts__batch_scan(ts__encoder *e, const ts__ring *ring,
     batch->sound = !dead && !batch->bad;
 }
 
+TS__SMALL_BEGIN
 // Decodes a record of ts__kernel_put into row `row`.
 static void ts__kernel_read(ts__encoder *e, const ts__ring *ring,
                             uint64_t position, uint64_t a, uint64_t b,
@@ -5942,7 +6251,6 @@ static void ts__kernel_read(ts__encoder *e, const ts__ring *ring,
     e->column[10][row] = 0;
 }
 
-TS__SMALL_BEGIN
 // Decodes a record's columns and text into row `row`.
 static void ts__record_read(ts__encoder *e, const ts__ring *ring,
                             uint64_t position, uint64_t a, uint64_t b,
@@ -5976,9 +6284,17 @@ static void ts__record_read(ts__encoder *e, const ts__ring *ring,
             (b & 63) == TS__REC_COUNTERF ? TS_VALUE_DOUBLE : TS_VALUE_INT;
         memcpy(&e->column[2][row], p, 8);
         break;
-    case TS__REC_FREE:
+    case TS__REC_FREE: // without a pool, where a flow has its phase
+    case TS__REC_FLOW:
         e->column[1][row] = b >> 16;
-        e->column[2][row] = 0;
+        e->column[2][row] = b >> 6 & 3;
+        break;
+    case TS__REC_VALUE:
+        e->column[1][row] = code;
+        e->column[2][row] = b >> 32 & (TS__CODE_LIMIT - 1);
+        e->column[3][row] = b >> 58;
+        memcpy(&e->column[4][row], p + 7, 8);
+        e->column[5][row] = 0; // stack
         break;
     case TS__REC_ALLOC: {
         uint32_t pool_site[2];
@@ -6132,11 +6448,14 @@ static bool ts__writer_space(ts__writer *w, uint64_t end)
     if (w->final) return true;
     if (!ts__file_may_grow(need)) return false;
     if (need <= w->reserved) return true;
-    static const uint32_t steps[] = { 16u << 20, 1u << 20, 0 };
+    // Little: on a memory file system it is memory.
+    static const uint32_t steps[] = { 1u << 20, 1u << 16, 0 };
     for (int i = 0; i < 3; i++) {
         const uint64_t upto = need + steps[i];
         if (!ts__file_may_grow(upto)) continue;
-        if (fallocate(w->file.fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)upto) == 0) {
+        // From where it is reserved: a memory file system walks each page.
+        if (fallocate(w->file.fd, FALLOC_FL_KEEP_SIZE, (off_t)w->reserved,
+                      (off_t)(upto - w->reserved)) == 0) {
             w->reserved = upto;
             return true;
         }
@@ -7305,21 +7624,24 @@ static void ts__open_zones(ts__encoder *e, ts__ring *const *rings,
                            uint32_t ring_count)
 {
     for (uint32_t i = 0; i < ring_count; i++) {
-        const ts__ring *const ring = rings[i];
+        ts__ring *const ring = rings[i];
         if (TS__LOAD(&ts__rest(ring)->state) != TS__RING_OWNED) continue;
-        const uint32_t depth = TS__LOAD(&ring->depth);
+        // acquire: pairs with the release in ts__ring_deeper
+        const uint32_t depth = __atomic_load_n(&ring->depth, __ATOMIC_ACQUIRE);
         for (uint32_t d = 0; d < depth && d < TS__OPEN_MAX &&
                              e->open_count < TS__OPEN_ZONES_MAX;
              d++) {
-            const ts__open *const entry = &ring->open[d];
-            const uint64_t code_depth = TS__LOAD(&entry->code_depth);
-            // Another depth: a deeper zone has overwritten the entry.
-            if (code_depth >> 32 >= depth) continue;
-            ts__open_zone *const zone = &e->open[e->open_count++];
-            zone->start = TS__LOAD(&entry->start);
-            zone->site = (uint32_t)code_depth;
+            const ts__open *const entry = ts__ring_open(ring, d);
+            ts__open_zone *const zone = &e->open[e->open_count];
+            // acquire: pairs with the releases in ts__zone_open
+            zone->start = __atomic_load_n(&entry->start, __ATOMIC_ACQUIRE);
+            zone->depth = __atomic_load_n(&entry->depth, __ATOMIC_ACQUIRE);
+            zone->site = __atomic_load_n(&entry->code, __ATOMIC_ACQUIRE) >> 6;
             zone->track = TS__LOAD(&ts__rest(ring)->owner);
-            zone->depth = (uint32_t)(code_depth >> 32);
+            // Another depth: a deeper zone has overwritten the entry, or is
+            // about to. Another start: the zone has ended meanwhile.
+            if (zone->depth < depth && zone->start == TS__LOAD(&entry->start))
+                e->open_count++;
         }
     }
 }
@@ -7342,6 +7664,7 @@ static uint64_t ts__snapshot_copy(const ts__ring *ring, ts__ring *copy,
     memset(copy, 0, sizeof *copy);
     copy->mask = ring->mask;
     copy->shift = ring->shift;
+    copy->lap = ring->lap;
     copy->slots = slots;
     for (uint64_t i = 0; i < size; i++) {
         slots[i].a = __atomic_load_n(&ring->slots[i].a, __ATOMIC_ACQUIRE);
@@ -7635,8 +7958,8 @@ static bool ts__is_memory_dir(const char *dir)
 {
     struct statfs fs; // f_type: statfs(2)
     return statfs(dir, &fs) == 0 &&
-           ((uint64_t)fs.f_type == 0x01021994u /* TMPFS_MAGIC */ ||
-            (uint64_t)fs.f_type == 0x858458f6u /* RAMFS_MAGIC */);
+           ((uint32_t)fs.f_type == 0x01021994u /* TMPFS_MAGIC */ ||
+            (uint32_t)fs.f_type == 0x858458f6u /* RAMFS_MAGIC */);
 }
 
 static ts_result ts__sidecar_open(const char *dir, const ts_file_header *header)
@@ -8848,6 +9171,7 @@ static bool ts__rescue_ring_fits(const ts__rescue *r, uint32_t i)
     const ts__ring *const ring = (const ts__ring *)(void *)(r->map + offset);
     return ring->shift >= 4 && ring->shift <= 32 &&
            ring->mask == (UINT64_C(1) << ring->shift) - 1 &&
+           ring->lap == UINT64_C(1) << (57 - ring->shift) &&
            size >= ts__ring_offset() + ((uint64_t)16 << ring->shift);
 }
 

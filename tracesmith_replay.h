@@ -54,6 +54,10 @@
 #define _DEFAULT_SOURCE // madvise
 #endif
 #endif
+#if defined(TRACESMITH_REPLAY_IMPLEMENTATION) && \
+    !defined(_FILE_OFFSET_BITS) && !defined(_WIN32)
+#define _FILE_OFFSET_BITS 64 // files of 2 GiB, on machines of 32 bits
+#endif
 #include "tracesmith.h"
 
 /* ==== 1. Options ========================================================= */
@@ -73,6 +77,9 @@
                               is read through a function (ts_reader_desc.read).
                               With both, this header needs the C library alone,
                               and compiles for WebAssembly (wasm32-wasi)
+                              On Windows, files are read, and there are no
+                              sidecars; systems other than that and Linux
+                              need this option
     TRACESMITH_ZSTD           reads compressed chunks (link with -lzstd)
 */
 
@@ -482,6 +489,16 @@ typedef struct ts_chunk_info {
 */
 TS_API ts_result ts_reader_index(const ts_reader *reader);
 
+/*
+    The same a little at a time, for a program that must not wait: reads at most
+    `most` further parts of the index (0: one), each of up to 1,024 chunks.
+
+    Threads: any.
+    Errors:  TS_ERR_BUSY   call it again: more is left
+             TS_ERR_MEMORY
+*/
+TS_API ts_result ts_reader_index_parts(const ts_reader *reader, uint32_t most);
+
 // Returns the number of chunks of every kind, without index and end chunks; 0
 // if ts_reader_index fails.
 TS_API size_t ts_reader_chunk_count(const ts_reader *reader);
@@ -506,6 +523,19 @@ TS_API bool ts_reader_chunk(const ts_reader *reader, size_t index,
 TS_API ts_result ts_reader_decode(ts_reader *reader, size_t chunk,
                                   ts_columns *columns);
 
+// The bit of a column in a set: TS_COLUMN_BIT(SITE).
+#define TS_COLUMN_BIT(column) (UINT64_C(1) << (TS_COLUMN_##column))
+#define TS_COLUMNS_ALL        UINT64_MAX
+
+/*
+    As ts_reader_decode, but decodes only the columns of a set: bits of START
+    (start_ns and the ticks), DURATION, TRACK (tracks), TEXT (texts) and of
+    values[]. The other members stay NULL. An empty set checks the chunk's
+    checksum and decompresses nothing: `count` is what its header says.
+*/
+TS_API ts_result ts_reader_decode_columns(ts_reader *reader, size_t chunk,
+                                          uint64_t wanted, ts_columns *columns);
+
 // Frees the memory of `columns` and zeroes it. NULL is allowed.
 TS_API void ts_columns_close(ts_reader *reader, ts_columns *columns);
 
@@ -526,6 +556,20 @@ TS_API ts_result ts_reader_scan(ts_reader *reader, const ts_filter *filter,
                                 void (*call)(const ts_columns *columns,
                                              uint32_t thread, void *user),
                                 void *user);
+
+typedef struct ts_scan_desc {
+    const ts_filter *filter;        // as for ts_reader_scan (NULL: all)
+    const size_t *chunks TS__UNSET; // of these, each once (NULL: of all)
+    size_t chunk_count TS__UNSET;   // how many of `chunks`
+    uint64_t columns;               // as for ts_reader_decode_columns
+    uint32_t threads TS__UNSET;     // (0: as many as the reader has)
+    void (*call)(const ts_columns *columns, uint32_t thread, void *user);
+    void *user;
+} ts_scan_desc;
+
+// As ts_reader_scan, with some columns of some chunks.
+TS_API ts_result ts_reader_scan_columns(ts_reader *reader,
+                                        const ts_scan_desc *desc);
 
 // One cell of a chunk's picture, which serves to draw the chunk at low zoom.
 typedef struct ts_lod_cell {
@@ -877,6 +921,19 @@ typedef struct ts_replay_desc {
 TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
                                 const ts_replay_desc *desc);
 
+/*
+    Opens another replay of the same graph and selection. Each has its own runs,
+    so that the results of one stay while the other predicts something; the
+    graph is in memory once. The fork has no run yet.
+
+    Threads:  as those of two replays that were opened separately; `of` must not
+              run during the call.
+    Errors:   TS_ERR_MEMORY
+    Lifetime: `of` must outlive the fork.
+    Free:     ts_replay_close.
+*/
+TS_API ts_result ts_replay_fork(ts_replay **fork, const ts_replay *of);
+
 // Frees a replay and everything that it returned. NULL is allowed.
 TS_API void ts_replay_close(ts_replay *replay);
 
@@ -939,6 +996,11 @@ typedef struct ts_replay_run_desc {
     // share while they wait for other ranks, too (false: kernels overlap
     // freely, as recorded)
     bool share_compute TS__UNSET;
+    // Only start_ns, end_ns, `operations`, the skipped ones and what stays
+    // unexplained are computed; the busy times, errors, `different` and the
+    // digest are 0, and so are the times of ts_replay_lane and _device, and
+    // ts_node.gap_ns (false)
+    bool brief TS__UNSET;
 } ts_replay_run_desc;
 
 /*
@@ -994,6 +1056,7 @@ typedef struct ts_replay_stats {
     uint64_t digest;        // XXH3 of identity, start and end in total order
     uint64_t unexplained;   // model: nodes that keep a recorded delay
     int64_t unexplained_ns; // difference of these delays from the model's
+    // Of the graph again:
     uint64_t rendezvous_guessed; // matched by name and order, as their
                                  // communicator is not known, although their
                                  // members do not end together
@@ -1095,7 +1158,7 @@ typedef struct ts_node {
     uint32_t track; // stream or thread; 0: a join, or unknown
     uint32_t name;  // of the function of a call; 0 unknown
     int64_t recorded_ns, duration_ns;
-    int64_t gap_ns; // delay beyond its dependencies; set by a run
+    int64_t gap_ns; // delay beyond its dependencies; 0 after a brief run
     bool selected;
     uint32_t file;
     int64_t start_ns, end_ns; // in the last run; both 0 if it did not run
@@ -1542,6 +1605,13 @@ TS_API uint32_t ts_timeline_queue(const ts_timeline *timeline, size_t device,
 TS_API uint32_t ts_timeline_queue_most(const ts_timeline *timeline,
                                        size_t device, int64_t from_ns,
                                        int64_t to_ns);
+
+// Returns when an operation was issued, as the queue depth counts it: when its
+// call began, else its recorded enqueue time, at most its start. One that is in
+// no queue, such as a wait of the host, is issued when it starts. Returns
+// INT64_MIN past the last operation.
+TS_API int64_t ts_timeline_issued(const ts_timeline *timeline,
+                                  uint32_t operation);
 
 // An interval in which a device was idle.
 typedef struct ts_gap {
@@ -2375,6 +2445,19 @@ TS_API ts_result ts_execution_run_concurrent(ts_execution *execution,
 #include <pthread.h>
 #include <unistd.h> // sysconf
 #endif
+#ifdef _WIN32
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include <windows.h>
+
+#include <fcntl.h>
+#include <io.h>
+#include <malloc.h>
+#endif
 #ifndef TRACESMITH_NO_FILES
 #include <errno.h>
 #include <fcntl.h>
@@ -2389,6 +2472,9 @@ TS_API ts_result ts_execution_run_concurrent(ts_execution *execution,
 #define XXH_INLINE_ALL
 #endif
 #include <xxhash.h>
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#endif
 #ifdef TRACESMITH_ZSTD
 #ifndef ZSTD_STATIC_LINKING_ONLY
 #define ZSTD_STATIC_LINKING_ONLY // for contexts in our own memory
@@ -2423,11 +2509,155 @@ TS_API ts_result ts_execution_run_concurrent(ts_execution *execution,
         list(TS__NAME_CASE) default : return "unknown"; \
     }
 
-/* ---- 11.1 Reader: memory, sorting, threads ------------------------------ */
-// src/replay/reader/memory.h
+/* ---- 11.1 Reader: numbers of 128 bits ----------------------------------- */
+// src/replay/reader/wide.h
 
-__extension__ typedef __int128 ts__int128;
-__extension__ typedef unsigned __int128 ts__uint128;
+/*
+    Signed numbers of 128 bits. 32-bit compilers have none: there a number is
+    two parts, of which `high` has the sign.
+*/
+#if defined(__SIZEOF_INT128__) && !defined(TS__WIDE_PARTS)
+__extension__ typedef __int128 ts__wide;
+__extension__ typedef unsigned __int128 ts__uwide;
+
+static inline ts__wide ts__wide_product(int64_t a, uint64_t b)
+{
+    return (ts__wide)a * (ts__wide)b;
+}
+
+static inline ts__wide ts__wide_add(ts__wide a, int64_t b)
+{
+    return a + b;
+}
+
+static inline ts__wide ts__wide_subtract(ts__wide a, int64_t b)
+{
+    return a - b;
+}
+
+// Rounds down, also below zero.
+static inline ts__wide ts__wide_divide(ts__wide a, uint64_t b)
+{
+    const ts__wide quotient = a / (ts__wide)b;
+    return quotient - (a % (ts__wide)b < 0);
+}
+
+// Limits a number to +-limit.
+static inline int64_t ts__wide_clamp(ts__wide a, int64_t limit)
+{
+    return (int64_t)(a > limit ? limit : a < -limit ? -limit : a);
+}
+
+static inline uint64_t ts__wide_low(ts__wide a)
+{
+    return (uint64_t)a;
+}
+
+// a * b / 2^64
+static inline uint64_t ts__product_high(uint64_t a, uint64_t b)
+{
+    return (uint64_t)((ts__uwide)a * b >> 64);
+}
+
+// a * 2^64 / b, for a < b
+static inline uint64_t ts__fraction(uint64_t a, uint64_t b)
+{
+    return (uint64_t)(((ts__uwide)a << 64) / b);
+}
+
+#else
+
+typedef struct ts__wide {
+    uint64_t low, high;
+} ts__wide;
+
+static inline uint64_t ts__product_high(uint64_t a, uint64_t b)
+{
+    const uint64_t a0 = (uint32_t)a, a1 = a >> 32;
+    const uint64_t b0 = (uint32_t)b, b1 = b >> 32;
+    const uint64_t middle = a1 * b0 + (a0 * b0 >> 32);
+    const uint64_t other = a0 * b1 + (uint32_t)middle;
+    return a1 * b1 + (middle >> 32) + (other >> 32);
+}
+
+static inline ts__wide ts__wide_negative(ts__wide a)
+{
+    const ts__wide result = { ~a.low + 1, ~a.high + !a.low };
+    return result;
+}
+
+static inline ts__wide ts__wide_product(int64_t a, uint64_t b)
+{
+    const uint64_t size = a < 0 ? ~(uint64_t)a + 1 : (uint64_t)a;
+    const ts__wide product = { size * b, ts__product_high(size, b) };
+    return a < 0 ? ts__wide_negative(product) : product;
+}
+
+static inline ts__wide ts__wide_add(ts__wide a, int64_t b)
+{
+    const uint64_t low = a.low + (uint64_t)b;
+    const ts__wide sum = { low, a.high - (b < 0) + (low < a.low) };
+    return sum;
+}
+
+static inline ts__wide ts__wide_subtract(ts__wide a, int64_t b)
+{
+    const uint64_t low = a.low - (uint64_t)b;
+    const ts__wide rest = { low, a.high + (b < 0) - (low > a.low) };
+    return rest;
+}
+
+// high * 2^64 + low by b, for high < b, bit by bit; *rest: what is left.
+static inline uint64_t ts__divide_bits(uint64_t high, uint64_t low, uint64_t b,
+                                       uint64_t *rest)
+{
+    uint64_t quotient = 0;
+    for (int i = 63; i >= 0; i--) {
+        const bool carry = high >> 63;
+        high = high << 1 | (low >> i & 1);
+        quotient <<= 1;
+        if (!carry && high < b) continue;
+        high -= b;
+        quotient |= 1;
+    }
+    *rest = high;
+    return quotient;
+}
+
+static inline uint64_t ts__fraction(uint64_t a, uint64_t b)
+{
+    uint64_t rest;
+    return ts__divide_bits(a, 0, b, &rest);
+}
+
+static inline ts__wide ts__wide_divide(ts__wide a, uint64_t b)
+{
+    const bool minus = a.high >> 63;
+    const ts__wide size = minus ? ts__wide_negative(a) : a;
+    uint64_t rest;
+    const uint64_t low = ts__divide_bits(size.high % b, size.low, b, &rest);
+    const ts__wide quotient = { low, size.high / b };
+    if (!minus) return quotient;
+    return ts__wide_subtract(ts__wide_negative(quotient), rest > 0);
+}
+
+static inline int64_t ts__wide_clamp(ts__wide a, int64_t limit)
+{
+    const int64_t low = (int64_t)a.low;
+    const bool minus = a.high >> 63;
+    const bool fits = a.high == (low < 0 ? UINT64_MAX : 0);
+    if (fits && low <= limit && low >= -limit) return low;
+    return minus ? -limit : limit;
+}
+
+static inline uint64_t ts__wide_low(ts__wide a)
+{
+    return a.low;
+}
+#endif
+
+/* ---- 11.2 Reader: memory, sorting, threads ------------------------------ */
+// src/replay/reader/memory.h
 
 enum { TS__THREADS_MAX = 256 };
 
@@ -2447,6 +2677,23 @@ static ts__fault ts__corrupt(const char *text)
 {
     const ts__fault fault = { TS_ERR_CORRUPT, text };
     return fault;
+}
+
+// The middle of the range [low, high) of a binary search.
+static inline size_t ts__middle(size_t low, size_t high)
+{
+    return low + (high - low) / 2;
+}
+
+// Goes on in one half of a range: its middle is `before` what is looked for, or
+// not. Once low == high, that is the first index which is not.
+static inline void ts__halve(size_t *low, size_t *high, bool before)
+{
+    const size_t middle = ts__middle(*low, *high);
+    if (before)
+        *low = middle + 1;
+    else
+        *high = middle;
 }
 
 static void *ts__mem_default(void *user, void *ptr, size_t old_size,
@@ -2612,7 +2859,12 @@ static uint32_t ts__thread_count(uint32_t wanted, uint32_t limit)
     (void)limit;
     return 1;
 #else
-    const long cores = wanted ? (long)wanted : sysconf(_SC_NPROCESSORS_ONLN);
+#ifdef _WIN32
+    const long all = pthread_num_processors_np();
+#else
+    const long all = sysconf(_SC_NPROCESSORS_ONLN);
+#endif
+    const long cores = wanted ? (long)wanted : all;
     return cores < 1 ? 1 : cores > (long)limit ? limit : (uint32_t)cores;
 #endif
 }
@@ -2658,7 +2910,7 @@ static void ts__crew_run(uint32_t threads, size_t count,
 #endif
 }
 
-/* ---- 11.2 Reader: state ------------------------------------------------- */
+/* ---- 11.3 Reader: state ------------------------------------------------- */
 // src/replay/reader/state.h
 
 // ts__in_chunk.state. VERIFIED: the checksum is verified. REPORTED: the chunk
@@ -2810,6 +3062,8 @@ struct ts_reader {
     size_t loaded; // chunks whose dictionaries are loaded
     ts__index_part *parts;
     size_t part_count, part_capacity, parts_used;
+    bool parts_begun;               // some were read, from the last on
+    uint64_t part_next, part_limit; // the next one, which ends before this
     ts__in_top top;
     ts__mutex table_lock; // guards the reading of the table after the open
     uint64_t resume;      // offset at which the next walk continues
@@ -2879,7 +3133,7 @@ static void *ts__reader_keep(ts_reader *reader, size_t size)
     return ts__memory_block_add(&reader->allocator, &reader->blocks, size);
 }
 
-/* ---- 11.3 Reader: damage ------------------------------------------------ */
+/* ---- 11.4 Reader: damage ------------------------------------------------ */
 // src/replay/reader/damage.h
 
 static bool ts__damage_add(ts_reader *reader, ts_damage damage)
@@ -2947,8 +3201,37 @@ TS_API bool ts_reader_damage(const ts_reader *reader, size_t index,
     return there;
 }
 
-/* ---- 11.4 Reader: bytes of the trace ------------------------------------ */
+/* ---- 11.5 Reader: vectors ----------------------------------------------- */
 // src/replay/reader/bytes.h
+
+// Loops that decode have a form in plain C, which is the whole truth, and some
+// of them one for AVX2, which is chosen at run time and gives the same numbers.
+#if defined(__x86_64__) && defined(__GNUC__)
+#define TS__AVX2
+static bool ts__has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2");
+}
+
+__attribute__((target("avx2"))) static inline __m256i
+ts__load_avx2(const void *from)
+{
+    return _mm256_loadu_si256((const __m256i *)from);
+}
+
+__attribute__((target("avx2"))) static inline void ts__store_avx2(void *to,
+                                                                  __m256i four)
+{
+    _mm256_storeu_si256((__m256i *)to, four);
+}
+
+__attribute__((target("avx2"))) static inline __m256i ts__all_avx2(uint64_t one)
+{
+    return _mm256_set1_epi64x((long long)one);
+}
+#endif
+
+/* ---- Reader: bytes of the trace ----------------------------------------- */
 
 static const ts__fault ts__truncated = { TS_ERR_TRUNCATED,
                                          "the file ends inside a chunk" };
@@ -2989,7 +3272,7 @@ static bool ts__reader_grow(ts_reader *reader)
     return true;
 }
 
-/* ---- 11.5 Reader: files and sidecars ------------------------------------ */
+/* ---- 11.6 Reader: files and sidecars ------------------------------------ */
 // src/replay/reader/files.h
 
 #ifndef TRACESMITH_NO_FILES
@@ -3138,7 +3421,7 @@ TS_API ts_result ts_sidecar_remove(const char *path)
     return result;
 }
 
-#else
+#elif !defined(TS__WINDOWS_FILES)
 
 static ts_result ts__path_open(const ts_reader *reader)
 {
@@ -3159,7 +3442,71 @@ static ts_result ts__leftover_state(const ts_reader *reader)
 
 #endif // TRACESMITH_NO_FILES
 
-/* ---- 11.6 Reader: chunks ------------------------------------------------ */
+/* ---- 11.7 Reader: files of Windows -------------------------------------- */
+// src/replay/reader/files_windows.h
+
+/*
+    A path is in UTF-8. There are no sidecars: nothing records there, so nothing
+    is salvaged.
+*/
+#ifdef TS__WINDOWS_FILES
+
+static int64_t ts__path_read(void *user, uint64_t offset, void *to, size_t size)
+{
+    const ts_reader *const reader = user;
+    const DWORD most = size < 1u << 30 ? (DWORD)size : 1u << 30;
+    OVERLAPPED at = { .Offset = (DWORD)offset,
+                      .OffsetHigh = (DWORD)(offset >> 32) };
+    DWORD got = 0;
+    // At an offset of its own: other threads may be reading.
+    if (ReadFile((HANDLE)_get_osfhandle(reader->fd), to, most, &got, &at))
+        return got;
+    return GetLastError() == ERROR_HANDLE_EOF ? 0 : -1;
+}
+
+static uint64_t ts__path_length(void *user)
+{
+    const ts_reader *const reader = user;
+    const int64_t size = _filelengthi64(reader->fd);
+    return size < 0 ? reader->size : (uint64_t)size;
+}
+
+static int ts__path_wide(const char *path)
+{
+    wchar_t wide[4096];
+    return MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, wide,
+                               4096)
+               ? _wopen(wide, _O_RDONLY | _O_BINARY | _O_NOINHERIT)
+               : -1;
+}
+
+static ts_result ts__path_open(ts_reader *reader)
+{
+    reader->fd = ts__path_wide(reader->path);
+    if (reader->fd < 0) return TS_ERR_IO;
+    if (GetFileType((HANDLE)_get_osfhandle(reader->fd)) != FILE_TYPE_DISK)
+        return TS_ERR_NOT_FILE;
+    reader->size = ts__path_length(reader);
+    if (!reader->size) return TS_ERR_TRUNCATED;
+    reader->desc.read = ts__path_read;
+    reader->desc.length = ts__path_length;
+    reader->desc.user = reader;
+    return TS_OK;
+}
+
+static void ts__path_close(const ts_reader *reader)
+{
+    if (reader->fd >= 0) _close(reader->fd);
+}
+
+static ts_result ts__leftover_state(const ts_reader *reader)
+{
+    (void)reader;
+    return TS_ERR_NOT_FOUND;
+}
+#endif // TS__WINDOWS_FILES
+
+/* ---- 11.8 Reader: chunks ------------------------------------------------ */
 // src/replay/reader/chunks.h
 
 // Checks what can be checked of a header without the file. Returns the fault or
@@ -3476,7 +3823,7 @@ static ts__in_chunk *ts__in_chunk_add(ts_reader *reader,
     return &chunks[reader->chunk_count++];
 }
 
-/* ---- 11.7 Reader: walking from chunk to chunk --------------------------- */
+/* ---- 11.9 Reader: walking from chunk to chunk --------------------------- */
 // src/replay/reader/walk.h
 
 /*
@@ -3658,7 +4005,7 @@ static ts_result ts__walk_on(ts_reader *reader)
     return TS_OK;
 }
 
-/* ---- 11.8 Reader: index ------------------------------------------------- */
+/* ---- 11.10 Reader: index ------------------------------------------------ */
 // src/replay/reader/index.h
 
 // Finds the end chunk, if the file has one in its place.
@@ -3717,15 +4064,15 @@ static bool ts__index_part_pictures(const uint8_t *payload,
                                    events * TS__LOD_BYTES;
 }
 
-// Collects the parts from the last to the first. They must be valid, and each
-// must lie before the one that refers to it.
-static ts_result ts__index_parts(ts_reader *reader, uint64_t offset)
+// Collects at most `most` parts more, from the last to the first. They must be
+// valid, and each must lie before the one that refers to it.
+static ts_result ts__index_parts(ts_reader *reader, uint32_t most)
 {
     ts__in_chunk chunk;
     const uint8_t *payload;
-    uint64_t limit = reader->size;
-    while (offset) {
-        if (offset >= limit || offset % 8 != 0 ||
+    for (uint32_t i = 0; i < most && reader->part_next; i++) {
+        const uint64_t offset = reader->part_next;
+        if (offset >= reader->part_limit || offset % 8 != 0 ||
             offset < sizeof(ts_file_header))
             return TS_ERR_CORRUPT;
         if (ts__in_chunk_check(reader, offset, &chunk).result != TS_OK ||
@@ -3737,10 +4084,20 @@ static ts_result ts__index_parts(ts_reader *reader, uint64_t offset)
             return TS_ERR_CORRUPT;
         if (!ts__index_part_add(reader, &chunk)) return TS_ERR_MEMORY;
         reader->parts[reader->part_count - 1].entries = payload + 16;
-        limit = offset;
-        offset = ts__get64(payload);
+        reader->part_limit = offset;
+        reader->part_next = ts__get64(payload);
     }
+    if (reader->part_next) return TS_ERR_BUSY;
     return reader->part_count ? TS_OK : TS_ERR_NOT_FOUND;
+}
+
+// Begins with the last part, unless some parts are there already.
+static void ts__index_parts_begin(ts_reader *reader, const ts__in_chunk *end)
+{
+    if (reader->parts_begun) return;
+    reader->parts_begun = true;
+    reader->part_next = end->header.first;
+    reader->part_limit = reader->size;
 }
 
 // Takes the entries of a part; their chunks must be contiguous in the file.
@@ -3789,7 +4146,8 @@ static ts_result ts__index_read(ts_reader *reader)
     if (reader->desc.no_index || reader->header_damaged ||
         !ts__index_end(reader, &end))
         return TS_ERR_NOT_FOUND;
-    ts_result result = ts__index_parts(reader, end.header.first);
+    ts__index_parts_begin(reader, &end);
+    ts_result result = ts__index_parts(reader, UINT32_MAX);
     for (size_t i = reader->part_count; result == TS_OK && i-- > 0;) {
         result = ts__index_take(reader, &reader->parts[i]);
         if (result == TS_OK && !ts__index_step(reader, reader->parts[i].offset))
@@ -3804,6 +4162,7 @@ static void ts__walk_reset(ts_reader *reader)
 {
     reader->chunk_count = 0;
     reader->part_count = 0;
+    reader->parts_begun = false;
     reader->parts_used = 0;
     reader->resume = sizeof(ts_file_header);
     reader->sequence = 0;
@@ -3881,7 +4240,11 @@ static ts_result ts__index_pictures(ts_reader *reader)
 // loaded already.
 static ts_result ts__table_read(ts_reader *reader)
 {
+    const bool begun = reader->parts_begun;
+    const size_t parts = reader->part_count;
     ts__walk_reset(reader);
+    reader->parts_begun = begun;
+    reader->part_count = parts;
     ts_result result = ts__index_read(reader);
     if (result == TS_ERR_MEMORY) return result;
     if (result == TS_OK) {
@@ -3897,25 +4260,49 @@ static ts_result ts__table_read(ts_reader *reader)
     return result;
 }
 
-TS_API ts_result ts_reader_index(const ts_reader *user)
+// Reads at most `most` parts more, but one at least; TS_ERR_BUSY if more are
+// left. The table is made of them when all are there, or cannot be read.
+static ts_result ts__table_advance(ts_reader *reader, uint32_t most)
+{
+    ts__in_chunk end;
+    if (!most) most = 1; // else it would never end
+    if (most != UINT32_MAX && ts__index_end(reader, &end)) {
+        ts__index_parts_begin(reader, &end);
+        const ts_result result = ts__index_parts(reader, most);
+        if (result == TS_ERR_BUSY || result == TS_ERR_MEMORY) return result;
+    }
+    const ts_result result = ts__table_read(reader);
+    if (result == TS_OK) // release: pairs with the acquire in ts__index_advance
+        __atomic_store_n(&reader->top.table_read, 1, __ATOMIC_RELEASE);
+    return result;
+}
+
+static ts_result ts__index_advance(const ts_reader *user, uint32_t most)
 {
     ts_reader *const reader = (ts_reader *)(uintptr_t)user;
     ts_result result = TS_OK;
-    // acquire: pairs with the release below
+    // acquire: pairs with the release in ts__table_advance
     if (!reader->top.used ||
         __atomic_load_n(&reader->top.table_read, __ATOMIC_ACQUIRE))
         return TS_OK;
     ts__mutex_take(&reader->table_lock);
-    if (!__atomic_load_n(&reader->top.table_read, __ATOMIC_RELAXED)) {
-        result = ts__table_read(reader);
-        if (result == TS_OK)
-            __atomic_store_n(&reader->top.table_read, 1, __ATOMIC_RELEASE);
-    }
+    if (!__atomic_load_n(&reader->top.table_read, __ATOMIC_RELAXED))
+        result = ts__table_advance(reader, most);
     ts__mutex_give(&reader->table_lock);
     return result;
 }
 
-/* ---- 11.9 Reader: dictionaries ------------------------------------------ */
+TS_API ts_result ts_reader_index(const ts_reader *reader)
+{
+    return ts__index_advance(reader, UINT32_MAX);
+}
+
+TS_API ts_result ts_reader_index_parts(const ts_reader *reader, uint32_t most)
+{
+    return ts__index_advance(reader, most);
+}
+
+/* ---- 11.11 Reader: dictionaries ----------------------------------------- */
 // src/replay/reader/dictionaries.h
 
 // The minimum size of an entry's body, by kind of chunk.
@@ -4210,15 +4597,10 @@ static const ts__item *ts__table_find(const ts__table *table, uint32_t id)
         return at ? &table->items[at - 1] : NULL;
     }
     size_t low = 0, high = table->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (table->items[middle].id == id) return &table->items[middle];
-        if (table->items[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    while (low < high)
+        ts__halve(&low, &high, table->items[ts__middle(low, high)].id < id);
+    return low < table->count && table->items[low].id == id ? &table->items[low]
+                                                            : NULL;
 }
 
 static const void *ts__table_body(const ts_reader *reader, uint32_t kind,
@@ -4296,8 +4678,8 @@ TS_API uint32_t ts_reader_symbol(const ts_reader *reader,
     size_t low = 0, high = reader->symbol_count;
     *lines = NULL;
     while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const ts__item *const item = &table->items[reader->symbols[middle]];
+        const ts__item *const item =
+            &table->items[reader->symbols[ts__middle(low, high)]];
         ts_symbol_entry at;
         memcpy(&at, item->body, sizeof at);
         if (at.module == frame->module && at.offset == frame->offset) {
@@ -4306,11 +4688,9 @@ TS_API uint32_t ts_reader_symbol(const ts_reader *reader,
             return (item->size - (uint32_t)sizeof at) /
                    (uint32_t)sizeof **lines;
         }
-        if (at.module < frame->module ||
-            (at.module == frame->module && at.offset < frame->offset))
-            low = middle + 1;
-        else
-            high = middle;
+        ts__halve(&low, &high,
+                  at.module < frame->module || (at.module == frame->module &&
+                                                at.offset < frame->offset));
     }
     return 0;
 }
@@ -4365,7 +4745,7 @@ TS_API bool ts_reader_track(const ts_reader *reader, uint32_t id,
     return true;
 }
 
-/* ---- 11.10 Reader: metadata --------------------------------------------- */
+/* ---- 11.12 Reader: metadata --------------------------------------------- */
 // src/replay/reader/metadata.h
 
 static int ts__order_metadata(const void *a, const void *b)
@@ -4448,7 +4828,7 @@ static uint64_t ts__session_number(const ts_reader *reader, const char *key)
     return 0;
 }
 
-/* ---- 11.11 Reader: clocks ----------------------------------------------- */
+/* ---- 11.13 Reader: clocks ----------------------------------------------- */
 // src/replay/reader/clocks.h
 
 /*
@@ -4466,29 +4846,21 @@ static uint64_t ts__session_number(const ts_reader *reader, const char *key)
 */
 #define TS__TIME_MAX (INT64_C(1) << 62)
 
-static ts__int128 ts__floor_div(ts__int128 a, uint64_t b)
-{
-    const ts__int128 quotient = a / (ts__int128)b;
-    return quotient - (a % (ts__int128)b < 0);
-}
-
 // Converts any tick exactly, but slowly.
 static int64_t ts__segment_far(const ts__clocks *clocks,
                                const ts__segment *segment, uint64_t tick)
 {
     const int64_t x = (int64_t)(tick - segment->start);
-    const ts__int128 ns =
-        ts__floor_div((ts__int128)x * (ts__int128)segment->ns, segment->ticks);
-    const ts__int128 time =
-        (ts__int128)segment->raw - (ts__int128)clocks->base + ns;
-    if (time > TS__TIME_MAX) return TS__TIME_MAX;
-    if (time < -TS__TIME_MAX) return -TS__TIME_MAX;
-    return (int64_t)time;
+    const ts__wide ns =
+        ts__wide_divide(ts__wide_product(x, segment->ns), segment->ticks);
+    const ts__wide time =
+        ts__wide_subtract(ts__wide_add(ns, segment->raw), clocks->base);
+    return ts__wide_clamp(time, TS__TIME_MAX);
 }
 
 static inline int64_t ts__segment_near(const ts__segment *segment, uint64_t x)
 {
-    const uint64_t e = (uint64_t)((ts__uint128)x * segment->inverse >> 64);
+    const uint64_t e = ts__product_high(x, segment->inverse);
     const uint64_t left = x * segment->rest - e * segment->ticks;
     return (int64_t)(segment->time + x * segment->whole + e +
                      (left >= segment->ticks));
@@ -4550,15 +4922,148 @@ static int64_t ts__clock_time(const ts__clocks *clocks, uint32_t id,
 static void ts__segment_finish(const ts__clocks *clocks, ts__segment *segment,
                                bool last)
 {
-    const ts__int128 time = (ts__int128)segment->raw - (ts__int128)clocks->base;
+    const ts__wide zero = ts__wide_product(0, 0);
+    const int64_t time = ts__wide_clamp(
+        ts__wide_subtract(ts__wide_add(zero, segment->raw), clocks->base),
+        TS__TIME_MAX);
     segment->whole = segment->ns / segment->ticks;
     segment->rest = segment->ns % segment->ticks;
-    segment->inverse =
-        (uint64_t)(((ts__uint128)segment->rest << 64) / segment->ticks);
-    segment->time = (uint64_t)time;
+    segment->inverse = ts__fraction(segment->rest, segment->ticks);
+    segment->time = (uint64_t)time; // not used if it was clamped
     segment->span = (uint64_t)(TS__TIME_MAX / 2) / (segment->whole + 1);
     if (!last && segment->span > segment->ticks) segment->span = segment->ticks;
     if (time > TS__TIME_MAX / 2 || time < -TS__TIME_MAX / 2) segment->span = 0;
+}
+
+/*
+    Many ticks, without branches and with factors of 32 bits, so that compilers
+    make vectors of it: as ts__segment_near, but with 32 bits after the point
+    and from an origin in the segment, for ticks less than 2^32 after it. What
+    the origin leaves of a nanosecond, `left`, is carried, so e is too small by
+    at most two.
+*/
+typedef struct ts__narrow {
+    uint64_t start, last, time, left; // last: the last tick, from `start`
+    uint32_t ticks, rest, whole, inverse;
+} ts__narrow;
+
+enum { TS__NARROW = 16 }; // a constant count of rounds: no remainder to handle
+
+// Prepares for ticks around one of the segment. False: the factors are wide.
+static bool ts__narrow_open(ts__narrow *narrow, const ts__segment *segment,
+                            uint64_t tick)
+{
+    const uint64_t x = tick - segment->start, before = UINT64_C(1) << 31;
+    if (x >= segment->span || segment->ticks > UINT32_MAX ||
+        segment->whole > UINT32_MAX)
+        return false;
+    const uint64_t origin = x > before ? x - before : 0;
+    const uint64_t after = segment->span - 1 - origin;
+    const uint64_t time = (uint64_t)ts__segment_near(segment, origin);
+    narrow->start = segment->start + origin;
+    narrow->last = after < UINT32_MAX ? after : UINT32_MAX;
+    narrow->time = time;
+    narrow->left =
+        origin * segment->rest -
+        (time - segment->time - origin * segment->whole) * segment->ticks;
+    narrow->ticks = (uint32_t)segment->ticks;
+    narrow->rest = (uint32_t)segment->rest;
+    narrow->whole = (uint32_t)segment->whole;
+    narrow->inverse = (uint32_t)(segment->inverse >> 32);
+    return true;
+}
+
+// Converts blocks of ticks up to the first with one out of reach. Returns how
+// many ticks that were.
+static uint32_t ts__narrow_blocks(const ts__narrow *n, const uint64_t *ticks,
+                                  uint32_t count, int64_t *times)
+{
+    const uint64_t start = n->start, last = n->last, time = n->time;
+    const uint64_t once = (uint64_t)n->ticks - 1, twice = once + n->ticks;
+    const uint32_t per = n->ticks, rest = n->rest, whole = n->whole;
+    const uint32_t inverse = n->inverse;
+    uint32_t done = 0;
+    for (; count - done >= TS__NARROW; done += TS__NARROW) {
+        const uint64_t *const from = ticks + done;
+        uint64_t made[TS__NARROW], beyond = 0;
+        for (uint32_t i = 0; i < TS__NARROW; i++) {
+            const uint64_t ahead = from[i] - start;
+            const uint32_t x = (uint32_t)ahead;
+            const uint32_t e = (uint32_t)((uint64_t)x * inverse >> 32);
+            const uint64_t left =
+                n->left + (uint64_t)x * rest - (uint64_t)e * per;
+            beyond |= ahead >> 32 | (last - ahead) >> 63;
+            made[i] = time + (uint64_t)x * whole + e + ((once - left) >> 63) +
+                      ((twice - left) >> 63);
+        }
+        if (beyond) break;
+        memcpy(times + done, made, sizeof made);
+    }
+    return done;
+}
+
+#ifdef TS__AVX2
+// The same, four ticks at a time.
+__attribute__((target("avx2"))) static uint32_t
+ts__narrow_avx2(const ts__narrow *n, const uint64_t *ticks, uint32_t count,
+                int64_t *times)
+{
+    const __m256i start = ts__all_avx2(n->start), last = ts__all_avx2(n->last);
+    const __m256i time = ts__all_avx2(n->time), left = ts__all_avx2(n->left);
+    const __m256i per = ts__all_avx2(n->ticks), rest = ts__all_avx2(n->rest);
+    const __m256i whole = ts__all_avx2(n->whole);
+    const __m256i inverse = ts__all_avx2(n->inverse);
+    const __m256i once = ts__all_avx2((uint64_t)n->ticks - 1);
+    const __m256i twice = _mm256_add_epi64(once, per);
+    uint32_t done = 0;
+    for (; count - done >= TS__NARROW; done += TS__NARROW) {
+        __m256i beyond = _mm256_setzero_si256();
+        for (uint32_t i = 0; i < TS__NARROW / 4; i++) {
+            const __m256i x =
+                _mm256_sub_epi64(ts__load_avx2(ticks + done + 4 * i), start);
+            const __m256i e =
+                _mm256_srli_epi64(_mm256_mul_epu32(x, inverse), 32);
+            const __m256i l = _mm256_sub_epi64(
+                _mm256_add_epi64(left, _mm256_mul_epu32(x, rest)),
+                _mm256_mul_epu32(e, per));
+            const __m256i more = _mm256_add_epi64(
+                _mm256_srli_epi64(_mm256_sub_epi64(once, l), 63),
+                _mm256_srli_epi64(_mm256_sub_epi64(twice, l), 63));
+            const __m256i outside = _mm256_or_si256(
+                _mm256_srli_epi64(x, 32),
+                _mm256_srli_epi64(_mm256_sub_epi64(last, x), 63));
+            beyond = _mm256_or_si256(beyond, outside);
+            const __m256i whole_ns =
+                _mm256_add_epi64(time, _mm256_mul_epu32(x, whole));
+            // Of a block that is out of reach, the caller stores all again.
+            ts__store_avx2(
+                times + done + 4 * i,
+                _mm256_add_epi64(whole_ns, _mm256_add_epi64(e, more)));
+        }
+        if (!_mm256_testz_si256(beyond, beyond)) break;
+    }
+    return done;
+}
+#endif
+
+static uint32_t ts__narrow_some(const ts__narrow *narrow, const uint64_t *ticks,
+                                uint32_t count, int64_t *times)
+{
+#ifdef TS__AVX2
+    if (ts__has_avx2()) return ts__narrow_avx2(narrow, ticks, count, times);
+#endif
+    return ts__narrow_blocks(narrow, ticks, count, times);
+}
+
+// Converts a tick that may lie in another segment than the one before.
+static int64_t ts__clock_next(const ts__clocks *clocks, const ts__clock *clock,
+                              const ts__segment **segment, uint64_t tick)
+{
+    if (tick - (*segment)->start >= (*segment)->span)
+        *segment = ts__segment_find(clocks, clock, tick);
+    const uint64_t x = tick - (*segment)->start;
+    return x < (*segment)->span ? ts__segment_near(*segment, x)
+                                : ts__segment_far(clocks, *segment, tick);
 }
 
 // Converts `count` ticks of one clock, which may lie in several segments.
@@ -4567,16 +5072,15 @@ static void ts__clock_times(const ts__clocks *clocks, uint32_t id,
                             int64_t *times)
 {
     const ts__clock *const clock = ts__clock_find(clocks, id);
-    ts__segment segment = { 0 };
-    for (uint32_t i = 0; i < count; i++) {
-        if (ticks[i] - segment.start >= segment.span) {
-            segment = *ts__segment_find(clocks, clock, ticks[i]);
-            if (ticks[i] - segment.start >= segment.span) {
-                times[i] = ts__segment_far(clocks, &segment, ticks[i]);
-                continue;
-            }
-        }
-        times[i] = ts__segment_near(&segment, ticks[i] - segment.start);
+    const ts__segment *segment = clocks->segments + clock->first;
+    for (uint32_t i = 0; i < count;) {
+        ts__narrow narrow;
+        times[i] = ts__clock_next(clocks, clock, &segment, ticks[i]);
+        if (ts__narrow_open(&narrow, segment, ticks[i]))
+            i += ts__narrow_some(&narrow, ticks + i, count - i, times + i);
+        const uint32_t end = count - i < TS__NARROW ? count : i + TS__NARROW;
+        for (; i < end; i++)
+            times[i] = ts__clock_next(clocks, clock, &segment, ticks[i]);
     }
 }
 
@@ -4749,9 +5253,9 @@ static void ts__clocks_base(const ts_reader *reader, ts__clocks *clocks)
     const uint64_t start = reader->header.start_tick;
     const ts__segment *const at =
         ts__segment_find(clocks, ts__clock_find(clocks, 0), start);
-    const ts__int128 x = (int64_t)(start - at->start);
-    clocks->base =
-        (int64_t)(at->raw + ts__floor_div(x * (ts__int128)at->ns, at->ticks));
+    const ts__wide ns = ts__wide_divide(
+        ts__wide_product((int64_t)(start - at->start), at->ns), at->ticks);
+    clocks->base = (int64_t)ts__wide_low(ts__wide_add(ns, at->raw));
     for (uint32_t i = 0; i < clocks->clock_count; i++) {
         const ts__clock *const clock = &clocks->clocks[i];
         for (uint32_t j = 0; j < clock->count; j++)
@@ -4819,7 +5323,8 @@ TS_API bool ts_reader_boot(const ts_reader *reader, uint64_t *raw_ns,
 TS_API uint64_t ts_reader_realtime_ns(const ts_reader *reader, int64_t time_ns)
 {
     const ts__clocks *const clocks = reader->clocks;
-    const ts__int128 raw = (ts__int128)clocks->base + time_ns;
+    const ts__wide base = ts__wide_product(clocks->base, 1);
+    const int64_t raw = ts__wide_clamp(ts__wide_add(base, time_ns), INT64_MAX);
     const ts__realtime *const points = clocks->realtimes;
     if (!clocks->realtime_count)
         return reader->header.start_realtime_ns + (uint64_t)time_ns;
@@ -4831,17 +5336,18 @@ TS_API uint64_t ts_reader_realtime_ns(const ts_reader *reader, int64_t time_ns)
         else
             high = middle;
     }
-    const ts__int128 x = raw - points[low].raw;
-    if (x < 0 || low + 1 == clocks->realtime_count)
-        return points[low].realtime + (uint64_t)x;
-    const ts__int128 rise =
+    const uint64_t from = (uint64_t)points[low].raw;
+    const uint64_t x = (uint64_t)clocks->base + (uint64_t)time_ns - from;
+    if (raw < points[low].raw || low + 1 == clocks->realtime_count)
+        return points[low].realtime + x;
+    const int64_t rise =
         (int64_t)(points[low + 1].realtime - points[low].realtime);
     return points[low].realtime +
-           (uint64_t)ts__floor_div(x * rise, (uint64_t)points[low + 1].raw -
-                                                 (uint64_t)points[low].raw);
+           ts__wide_low(ts__wide_divide(ts__wide_product(rise, x),
+                                        (uint64_t)points[low + 1].raw - from));
 }
 
-/* ---- 11.12 Reader: losses ----------------------------------------------- */
+/* ---- 11.14 Reader: losses ----------------------------------------------- */
 // src/replay/reader/losses.h
 
 static int ts__order_loss(const void *a, const void *b)
@@ -4917,7 +5423,7 @@ TS_API bool ts_reader_loss(const ts_reader *reader, size_t index,
     return true;
 }
 
-/* ---- 11.13 Reader: the top of the index --------------------------------- */
+/* ---- 11.15 Reader: the top of the index --------------------------------- */
 // src/replay/reader/top.h
 
 _Static_assert(sizeof(ts_top_header) == 24 && sizeof(ts_top_kind) == 40 &&
@@ -5073,7 +5579,7 @@ TS_API bool ts_reader_top_cell(const ts_reader *reader, size_t index, size_t at,
     return true;
 }
 
-/* ---- 11.14 Reader: open, refresh, close --------------------------------- */
+/* ---- 11.16 Reader: open, refresh, close --------------------------------- */
 // src/replay/reader/open.h
 
 _Static_assert(TS_EVENT_LIMIT <= 64, "sets of events are bits of 64");
@@ -5455,7 +5961,7 @@ TS_API bool ts_reader_chunk(const ts_reader *reader, size_t index,
     return true;
 }
 
-/* ---- 11.15 Reader: columns ---------------------------------------------- */
+/* ---- 11.17 Reader: columns ---------------------------------------------- */
 // src/replay/reader/columns.h
 
 typedef struct ts__column {
@@ -5642,67 +6148,153 @@ static void ts__unpack_block(const uint8_t *data, uint32_t width,
         ts__unpack(data, width, count, base, values);
 }
 
-static void ts__unpack_column(const uint8_t *data, uint32_t count,
-                              uint64_t base, uint64_t *values)
-{
-    const uint32_t blocks = count / 64 + (count % 64 != 0);
-    const uint8_t *block = data + ts__pad8(blocks);
-    for (uint32_t i = 0; i < blocks; i++) {
-        const uint32_t rows = i + 1 < blocks ? 64 : count - i * 64;
-        ts__unpack_block(block, data[i], rows, base, values);
-        block += ts__pad8((rows * data[i] + 7) / 8);
-        values += rows;
-    }
-}
-
-static void ts__unplane_column(const uint8_t *data, uint32_t width,
-                               uint32_t count, uint64_t base, uint64_t *values)
-{
-    memset(values, 0, count * sizeof *values);
-    for (uint32_t p = 0; p < width; p++, data += count)
-        for (uint32_t i = 0; i < count; i++)
-            values[i] |= (uint64_t)data[i] << (8 * p);
-    for (uint32_t i = 0; base && i < count; i++)
-        values[i] += base;
-}
-
 static inline uint64_t ts__unzigzag(uint64_t stored)
 {
     return (stored >> 1) ^ (0 - (stored & 1));
 }
 
-// Decodes a column that ts__columns_find has checked; zeros if it is absent.
-// Transforms that need other columns are applied by ts__gaps_decode,
-// ts__submitted_decode and ts__queued_decode.
-static void ts__column_decode(const ts__column *column, uint32_t count,
-                              uint64_t *values)
+// Reads the values of a column in order, some at a time.
+typedef struct ts__column_cursor {
+    const ts__column *column;
+    const uint8_t *block; // TS_ENCODING_PACK: the next block
+    uint32_t row;         // the next one, a multiple of 64
+    uint64_t last;        // TS_TRANSFORM_DELTA: the value before
+} ts__column_cursor;
+
+static ts__column_cursor ts__column_begin(const ts__column *column,
+                                          uint32_t count)
 {
-    const ts_column_header *const header = &column->header;
-    const uint64_t base = header->transform ? 0 : header->base;
-    if (header->encoding == TS_ENCODING_PACK)
-        ts__unpack_column(column->data, count, base, values);
-    else if (header->encoding == TS_ENCODING_PLANES)
-        ts__unplane_column(column->data, header->width, count, base, values);
-    else
-        for (uint32_t i = 0; i < count; i++)
-            values[i] = base;
-    if (header->transform != TS_TRANSFORM_DELTA) return;
-    uint64_t last = header->base;
-    for (uint32_t i = 0; i < count; i++) {
-        last += ts__unzigzag(values[i]);
-        values[i] = last;
+    const uint32_t blocks = count / 64 + (count % 64 != 0);
+    ts__column_cursor cursor = { .column = column,
+                                 .last = column->header.base };
+    if (column->header.encoding == TS_ENCODING_PACK)
+        cursor.block = column->data + ts__pad8(blocks);
+    return cursor;
+}
+
+#ifdef TS__AVX2
+// A full block of values of 1 to 25 bits. Each half of a vector takes the bytes
+// of four values from 16 bytes, of which it may need 13, and shifts each value
+// to its place.
+__attribute__((target("avx2"))) static void ts__unpack_avx2(const uint8_t *data,
+                                                            uint32_t width,
+                                                            uint64_t base,
+                                                            uint64_t *values)
+{
+    const int half = 4 * (int)width & 7; // bits before the fifth value
+    const __m256i bits = _mm256_add_epi32(
+        _mm256_mullo_epi32(_mm256_set1_epi32((int)width),
+                           _mm256_setr_epi32(0, 1, 2, 3, 0, 1, 2, 3)),
+        _mm256_setr_epi32(0, 0, 0, 0, half, half, half, half));
+    const __m256i shifts = _mm256_and_si256(bits, _mm256_set1_epi32(7));
+    const __m256i bytes =
+        _mm256_add_epi32(_mm256_mullo_epi32(_mm256_srli_epi32(bits, 3),
+                                            _mm256_set1_epi32(0x01010101)),
+                         _mm256_set1_epi32(0x03020100));
+    const __m256i mask = _mm256_set1_epi32((1 << width) - 1);
+    const __m256i bases = ts__all_avx2(base);
+    for (uint32_t i = 0; i < 64; i += 8, data += width) {
+        const __m128i low =
+            _mm_loadu_si128((const __m128i *)(const void *)data);
+        const __m128i high =
+            _mm_loadu_si128((const __m128i *)(const void *)(data + width / 2));
+        const __m256i both = _mm256_shuffle_epi8(
+            _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1),
+            bytes);
+        const __m256i eight =
+            _mm256_and_si256(_mm256_srlv_epi32(both, shifts), mask);
+        ts__store_avx2(
+            values + i,
+            _mm256_add_epi64(
+                bases, _mm256_cvtepu32_epi64(_mm256_castsi256_si128(eight))));
+        ts__store_avx2(
+            values + i + 4,
+            _mm256_add_epi64(bases, _mm256_cvtepu32_epi64(
+                                        _mm256_extracti128_si256(eight, 1))));
+    }
+}
+#endif
+
+static void ts__unpack_some(ts__column_cursor *cursor, uint32_t count,
+                            uint64_t base, uint64_t *values)
+{
+    const uint8_t *width = cursor->column->data + cursor->row / 64;
+#ifdef TS__AVX2
+    // The 8 bytes that follow a column may be read, but not 16.
+    const uint8_t *const end =
+        cursor->column->data + cursor->column->header.size;
+    const bool avx2 = ts__has_avx2();
+#endif
+    for (uint32_t i = 0; i < count; i += 64, width++) {
+        const uint32_t rows = count - i < 64 ? count - i : 64;
+        const uint64_t size = ts__pad8((rows * *width + 7) / 8);
+#ifdef TS__AVX2
+        if (avx2 && rows == 64 && *width - 1u < 25 &&
+            size + 16 <= (size_t)(end - cursor->block))
+            ts__unpack_avx2(cursor->block, *width, base, values + i);
+        else
+#endif
+            ts__unpack_block(cursor->block, *width, rows, base, values + i);
+        cursor->block += size;
     }
 }
 
-// Decodes starts that are stored as distances from the previous end.
-static void ts__gaps_decode(const ts__column *column, uint32_t count,
-                            const uint64_t *durations, uint64_t *starts)
+// The bytes of all values lie in planes of `total` bytes, the lowest first.
+static void ts__unplane_some(const ts__column_cursor *cursor, uint32_t total,
+                             uint32_t count, uint64_t base, uint64_t *values)
 {
-    if (column->header.transform != TS_TRANSFORM_GAP) return;
-    uint64_t end = column->header.base;
+    const uint8_t *data = cursor->column->data + cursor->row;
+    for (uint32_t i = 0; i < count; i++)
+        values[i] = data[i];
+    for (uint32_t p = 1; p < cursor->column->header.width; p++) {
+        data += total;
+        for (uint32_t i = 0; i < count; i++)
+            values[i] |= (uint64_t)data[i] << (8 * p);
+    }
+    for (uint32_t i = 0; base && i < count; i++)
+        values[i] += base;
+}
+
+// Decodes the next `count` of `total` values of a column that ts__columns_find
+// has checked; zeros if it is absent. All calls but the last take a multiple of
+// 64. Transforms that need other columns are applied by ts__gaps_decode,
+// ts__submitted_decode and ts__queued_decode.
+static void ts__column_next(ts__column_cursor *cursor, uint32_t total,
+                            uint32_t count, uint64_t *values)
+{
+    const ts_column_header *const header = &cursor->column->header;
+    const uint64_t base = header->transform ? 0 : header->base;
+    if (header->encoding == TS_ENCODING_PACK)
+        ts__unpack_some(cursor, count, base, values);
+    else if (header->encoding == TS_ENCODING_PLANES)
+        ts__unplane_some(cursor, total, count, base, values);
+    else
+        for (uint32_t i = 0; i < count; i++)
+            values[i] = base;
+    cursor->row += count;
+    if (header->transform != TS_TRANSFORM_DELTA) return;
     for (uint32_t i = 0; i < count; i++) {
-        starts[i] = end + ts__unzigzag(starts[i]);
-        end = starts[i] + durations[i];
+        cursor->last += ts__unzigzag(values[i]);
+        values[i] = cursor->last;
+    }
+}
+
+// Decodes a whole column.
+static void ts__column_decode(const ts__column *column, uint32_t count,
+                              uint64_t *values)
+{
+    ts__column_cursor cursor = ts__column_begin(column, count);
+    ts__column_next(&cursor, count, count, values);
+}
+
+// Decodes starts that are stored as distances from the previous end, which
+// *end is at first.
+static void ts__gaps_decode(uint32_t count, const uint64_t *durations,
+                            uint64_t *starts, uint64_t *end)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        starts[i] = *end + ts__unzigzag(starts[i]);
+        *end = starts[i] + durations[i];
     }
 }
 
@@ -5728,29 +6320,30 @@ static void ts__queued_decode(const ts__column *column, uint32_t count,
     }
 }
 
-/* ---- 11.16 Reader: events ----------------------------------------------- */
+/* ---- 11.18 Reader: events ----------------------------------------------- */
 // src/replay/reader/events.h
 
 /*
-    Layout of ts_columns.memory, each part with one u64 per row:
+    Layout of ts_columns.memory, each part with one u64 per row, if it is
+    needed:
 
-        start_ns | duration_ns | ticks | a | b | c | values ... | texts ...
+        stack of zones | start_ns | start_ticks | end_ticks | duration_ns |
+        values ... | texts ...
 
-    While times are decoded, start_ns holds the stack of zones, a the leads and
-    then the ends, b and c the columns nest and tail.
+    Times are decoded by tiles, so that what is between them stays in the
+    processor's cache.
 */
-enum { TS__DECODE_BYTES_MAX = 1 << 30, TS__DECODE_FIXED = 6 };
+enum { TS__DECODE_BYTES_MAX = 1 << 30, TS__TILE = 256 };
 
 _Static_assert(TS_COLUMN_LIMIT <= 64, "sets of columns are bits of 64");
-#define TS__COLUMN_BIT(name) (UINT64_C(1) << (TS_COLUMN_##name))
 static const uint64_t ts__columns_hidden =
-    TS__COLUMN_BIT(START) | TS__COLUMN_BIT(DURATION) | TS__COLUMN_BIT(NEST) |
-    TS__COLUMN_BIT(LEAD) | TS__COLUMN_BIT(TAIL) | TS__COLUMN_BIT(TEXT) |
-    TS__COLUMN_BIT(TRACK);
+    TS_COLUMN_BIT(START) | TS_COLUMN_BIT(DURATION) | TS_COLUMN_BIT(NEST) |
+    TS_COLUMN_BIT(LEAD) | TS_COLUMN_BIT(TAIL) | TS_COLUMN_BIT(TEXT) |
+    TS_COLUMN_BIT(TRACK);
 static const uint64_t ts__columns_numbers = // these values are u32
-    TS__COLUMN_BIT(SITE) | TS__COLUMN_BIT(NAME) | TS__COLUMN_BIT(POOL) |
-    TS__COLUMN_BIT(CATEGORY) | TS__COLUMN_BIT(STACK) | TS__COLUMN_BIT(THREAD) |
-    TS__COLUMN_BIT(LAUNCH) | TS__COLUMN_BIT(PEER);
+    TS_COLUMN_BIT(SITE) | TS_COLUMN_BIT(NAME) | TS_COLUMN_BIT(POOL) |
+    TS_COLUMN_BIT(CATEGORY) | TS_COLUMN_BIT(STACK) | TS_COLUMN_BIT(THREAD) |
+    TS_COLUMN_BIT(LAUNCH) | TS_COLUMN_BIT(PEER) | TS_COLUMN_BIT(UNIT);
 
 // Returns whether a column gets an array in ts_columns.values.
 static bool ts__column_shown(const ts__columns *found, uint32_t column)
@@ -5772,106 +6365,242 @@ static bool ts__columns_fit(const ts_reader *reader, ts_columns *columns,
     return columns->memory != NULL;
 }
 
-// Computes the times of zones from those of the zones inside them (section 8.1
-// of the format). `lead` receives the ends; `stack` has header->count elements.
-static const char *ts__zones_decode(const ts_chunk_header *header,
-                                    const uint64_t *nest, uint64_t *lead,
-                                    const uint64_t *tail, uint64_t *ticks,
-                                    uint64_t *stack)
+// Which columns are decoded, those included that others are computed from.
+static uint64_t ts__columns_needed(uint64_t wanted)
 {
-    const uint64_t first = header->first, span = header->last - first;
-    uint64_t end = first, depth = 0;
-    bool outside = false;
-    for (uint32_t i = 0; i < header->count; i++) {
-        const uint64_t n = nest[i], a = lead[i];
-        const uint64_t inside = n > 1 ? n - 1 : 0;
-        if (inside > depth) return "a zone encloses too many zones";
-        depth -= inside;
-        const uint64_t from = inside ? stack[depth] : end;
-        const uint64_t start = from + (n ? 0 - a : a);
-        end = (inside ? end : start) + tail[i];
+    if (wanted & TS_COLUMN_BIT(SUBMITTED)) wanted |= TS_COLUMN_BIT(QUEUED);
+    if (wanted & TS_COLUMN_BIT(QUEUED)) wanted |= TS_COLUMN_BIT(START);
+    return wanted;
+}
+
+// The decoding of the times of a chunk.
+typedef struct ts__times {
+    const ts__clocks *clocks;
+    const ts_chunk_header *header;
+    ts__column_cursor a, b, c; // nest, lead and tail, or start and duration
+    uint64_t end, depth;       // of the last event
+    bool outside;              // an event is not in the chunk's range
+    // Results; NULL: not wanted.
+    uint64_t *stack, *ticks, *ends;
+    int64_t *start_ns, *duration_ns;
+} ts__times;
+
+// Computes the times of zones from those of the zones inside them (section 8.1
+// of the format). False: a zone encloses too many zones.
+static bool ts__zones_decode(ts__times *t, uint32_t count, uint64_t *ticks,
+                             uint64_t *ends)
+{
+    uint64_t nest[TS__TILE], tail[TS__TILE];
+    uint64_t *const stack = t->stack;
+    uint64_t end = t->end, depth = t->depth;
+    ts__column_next(&t->a, t->header->count, count, nest);
+    ts__column_next(&t->b, t->header->count, count, ticks); // lead
+    ts__column_next(&t->c, t->header->count, count, tail);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t some = nest[i] != 0, inside = nest[i] - some;
+        if (inside > depth) return false;
+        const uint64_t lead = (ticks[i] ^ (0 - some)) + some;
+        // A branch: the stack's last store need not be waited for without one
+        // inside, and programs repeat their nesting.
+        uint64_t start = end + lead;
+        if (inside) {
+            depth -= inside;
+            start = stack[depth] + lead;
+            end += tail[i];
+        } else {
+            end = start + tail[i];
+        }
         stack[depth++] = start;
         ticks[i] = start;
-        lead[i] = end;
-        outside |= (start - first > end - first) | (end - first > span);
+        ends[i] = end;
     }
-    return outside ? "a zone is outside the time range of its chunk" : NULL;
+    t->end = end;
+    t->depth = depth;
+    return true;
 }
 
-// Decodes the times of events other than zones. `durations` receives the ends.
-static const char *ts__moments_decode(const ts_chunk_header *header,
-                                      const uint64_t *ticks,
-                                      uint64_t *durations)
+// Decodes the times of events other than zones.
+static void ts__moments_decode(ts__times *t, uint32_t count, uint64_t *ticks,
+                               uint64_t *ends)
+{
+    ts__column_next(&t->a, t->header->count, count, ticks);
+    ts__column_next(&t->b, t->header->count, count, ends); // duration
+    if (t->a.column->header.transform == TS_TRANSFORM_GAP)
+        ts__gaps_decode(count, ends, ticks, &t->end);
+    for (uint32_t i = 0; i < count; i++)
+        ends[i] += ticks[i];
+}
+
+// Returns whether an event is not within the time range of its chunk, which is
+// less than 2^63: then one of these differences has its highest bit set.
+static inline __attribute__((always_inline)) bool
+ts__outside_some(const ts_chunk_header *header, const uint64_t *ticks,
+                 const uint64_t *ends, uint32_t count)
 {
     const uint64_t first = header->first, span = header->last - first;
-    bool outside = false;
-    for (uint32_t i = 0; i < header->count; i++) {
-        const uint64_t from = ticks[i] - first;
-        outside |= (from > span) | (durations[i] > span - from);
-        durations[i] += ticks[i];
-    }
-    return outside ? "an event is outside the time range of its chunk" : NULL;
+    uint64_t any = 0;
+    for (; count >= 16; count -= 16, ticks += 16, ends += 16)
+        for (uint32_t i = 0; i < 16; i++)
+            any |= (ticks[i] - first) | (ends[i] - first) |
+                   (span - (ends[i] - first)) | (ends[i] - ticks[i]);
+    for (uint32_t i = 0; i < count; i++)
+        any |= (ticks[i] - first) | (ends[i] - first) |
+               (span - (ends[i] - first)) | (ends[i] - ticks[i]);
+    return any >> 63;
 }
 
-// Sets start_ns, duration_ns and the ticks; `at` is the memory.
-static const char *ts__times_decode(const ts__clocks *clocks,
-                                    const ts_chunk_header *header,
-                                    const ts__columns *found, uint64_t *at,
+static inline __attribute__((always_inline)) void
+ts__subtract_some(int64_t *to, const int64_t *less, uint32_t count)
+{
+    for (; count >= 16; count -= 16, to += 16, less += 16) {
+        int64_t made[16];
+        for (uint32_t i = 0; i < 16; i++)
+            made[i] = to[i] - less[i];
+        memcpy(to, made, sizeof made);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        to[i] -= less[i];
+}
+
+#ifdef TS__AVX2
+__attribute__((target("avx2"))) static bool
+ts__outside_avx2(const ts_chunk_header *header, const uint64_t *ticks,
+                 const uint64_t *ends, uint32_t count)
+{
+    return ts__outside_some(header, ticks, ends, count);
+}
+
+__attribute__((target("avx2"))) static void
+ts__subtract_avx2(int64_t *to, const int64_t *less, uint32_t count)
+{
+    ts__subtract_some(to, less, count);
+}
+#endif
+
+static bool ts__outside(const ts_chunk_header *header, const uint64_t *ticks,
+                        const uint64_t *ends, uint32_t count)
+{
+#ifdef TS__AVX2
+    if (ts__has_avx2()) return ts__outside_avx2(header, ticks, ends, count);
+#endif
+    return ts__outside_some(header, ticks, ends, count);
+}
+
+static void ts__subtract(int64_t *to, const int64_t *less, uint32_t count)
+{
+#ifdef TS__AVX2
+    if (ts__has_avx2()) {
+        ts__subtract_avx2(to, less, count);
+        return;
+    }
+#endif
+    ts__subtract_some(to, less, count);
+}
+
+static void ts__times_begin(ts__times *t, const ts__columns *found)
+{
+    const uint32_t count = t->header->count;
+    const bool zones = t->header->event == TS_EVENT_ZONE;
+    const ts__column *const column = found->column;
+    const ts__column *const start = &column[TS_COLUMN_START];
+    t->a = ts__column_begin(zones ? &column[TS_COLUMN_NEST] : start, count);
+    t->b = ts__column_begin(
+        &column[zones ? TS_COLUMN_LEAD : TS_COLUMN_DURATION], count);
+    t->c = ts__column_begin(&column[TS_COLUMN_TAIL], count);
+    t->end = zones ? t->header->first : start->header.base;
+}
+
+// Decodes rows of the times from `row` on.
+static bool ts__tile_decode(ts__times *t, uint32_t row, uint32_t count)
+{
+    uint64_t tile_ticks[TS__TILE], tile_ends[TS__TILE];
+    int64_t tile_start[TS__TILE];
+    uint64_t *const ticks = t->ticks ? t->ticks + row : tile_ticks;
+    uint64_t *const ends = t->ends ? t->ends + row : tile_ends;
+    int64_t *const start = t->start_ns ? t->start_ns + row : tile_start;
+    const uint32_t clock = t->header->clock;
+    if (t->header->event != TS_EVENT_ZONE)
+        ts__moments_decode(t, count, ticks, ends);
+    else if (!ts__zones_decode(t, count, ticks, ends))
+        return false;
+    t->outside |= ts__outside(t->header, ticks, ends, count);
+    ts__clock_times(t->clocks, clock, ticks, count, start);
+    if (!t->duration_ns) return true;
+    int64_t *const duration = t->duration_ns + row;
+    ts__clock_times(t->clocks, clock, ends, count, duration);
+    ts__subtract(duration, start, count);
+    return true;
+}
+
+// Decodes times to *at and advances it.
+static const char *ts__times_decode(ts__times *t, const ts__columns *found,
+                                    uint64_t needed, uint64_t **at,
                                     ts_columns *columns)
 {
-    const uint32_t count = header->count;
-    uint64_t *const starts = at, *const durations = starts + count;
-    uint64_t *const ticks = durations + count, *const a = ticks + count;
-    uint64_t *const b = a + count, *const c = b + count;
-    const char *text;
-    if (header->event == TS_EVENT_ZONE) {
-        ts__column_decode(&found->column[TS_COLUMN_LEAD], count, a);
-        ts__column_decode(&found->column[TS_COLUMN_NEST], count, b);
-        ts__column_decode(&found->column[TS_COLUMN_TAIL], count, c);
-        text = ts__zones_decode(header, b, a, c, ticks, starts);
-    } else {
-        ts__column_decode(&found->column[TS_COLUMN_START], count, ticks);
-        ts__column_decode(&found->column[TS_COLUMN_DURATION], count, a);
-        ts__gaps_decode(&found->column[TS_COLUMN_START], count, a, ticks);
-        text = ts__moments_decode(header, ticks, a);
+    const uint32_t count = t->header->count;
+    uint64_t *next = *at;
+    ts__times_begin(t, found);
+    if (t->header->event == TS_EVENT_ZONE) {
+        t->stack = next;
+        next += count;
     }
-    if (text) return text;
-    int64_t *const start_ns = (int64_t *)starts;
-    int64_t *const duration_ns = (int64_t *)durations;
-    ts__clock_times(clocks, header->clock, ticks, count, start_ns);
-    ts__clock_times(clocks, header->clock, a, count, duration_ns);
-    for (uint32_t i = 0; i < count; i++)
-        duration_ns[i] -= start_ns[i];
-    columns->start_ns = start_ns;
-    columns->duration_ns = duration_ns;
-    columns->start_ticks = ticks;
-    columns->end_ticks = a;
-    return NULL;
+    if (needed & TS_COLUMN_BIT(START)) {
+        t->start_ns = (int64_t *)next;
+        t->ticks = next + count;
+        t->ends = t->ticks + count;
+        next = t->ends + count;
+    }
+    if (needed & TS_COLUMN_BIT(DURATION)) {
+        t->duration_ns = (int64_t *)next;
+        next += count;
+    }
+    for (uint32_t row = 0; row < count; row += TS__TILE)
+        if (!ts__tile_decode(t, row,
+                             count - row < TS__TILE ? count - row : TS__TILE))
+            return "a zone encloses too many zones";
+    columns->start_ns = t->start_ns;
+    columns->duration_ns = t->duration_ns;
+    columns->start_ticks = t->ticks;
+    columns->end_ticks = t->ends;
+    *at = next;
+    if (!t->outside) return NULL;
+    return t->header->event == TS_EVENT_ZONE
+               ? "a zone is outside the time range of its chunk"
+               : "an event is outside the time range of its chunk";
 }
 
 // Checks that values fit u32: truncated, they would refer to something else.
-static const char *ts__numbers_check(const uint64_t *values, uint32_t count)
+static const char *ts__numbers_check(const ts__column *column,
+                                     const uint64_t *values, uint32_t count)
 {
+    const uint64_t base = column->header.base;
+    const bool packed = column->header.encoding == TS_ENCODING_PACK &&
+                        !column->header.transform && base <= INT32_MAX;
+    const char *const text = "an identifier has more than 32 bits";
     uint64_t all = 0;
+    // A block of values of 31 bits above a small base needs no look at them.
     for (uint32_t i = 0; i < count; i++)
-        all |= values[i];
-    return all > UINT32_MAX ? "an identifier has more than 32 bits" : NULL;
+        if (packed && i % 64 == 0 && column->data[i / 64] <= 31)
+            i += 63;
+        else
+            all |= values[i];
+    return all > UINT32_MAX ? text : NULL;
 }
 
 // Decodes the visible columns to *at and advances it.
-static const char *ts__values_decode(const ts__columns *found, uint64_t **at,
-                                     ts_columns *columns)
+static const char *ts__values_decode(const ts__columns *found, uint64_t needed,
+                                     uint64_t **at, ts_columns *columns)
 {
     const char *text = NULL;
     for (uint32_t i = 1; i < TS_COLUMN_LIMIT; i++) {
-        if (!ts__column_shown(found, i)) continue;
+        if (!(needed >> i & 1) || !ts__column_shown(found, i)) continue;
         ts__column_decode(&found->column[i], found->count, *at);
         ts__submitted_decode(&found->column[i], found->count,
                              columns->values[TS_COLUMN_QUEUED], *at);
         ts__queued_decode(&found->column[i], found->count, columns->start_ticks,
                           *at);
         if (!text && ts__columns_numbers >> i & 1)
-            text = ts__numbers_check(*at, found->count);
+            text = ts__numbers_check(&found->column[i], *at, found->count);
         columns->values[i] = *at;
         *at += found->count;
     }
@@ -5888,7 +6617,8 @@ static const char *ts__tracks_decode(const ts__columns *found, uint64_t **at,
         tracks[i] = (uint32_t)values[i];
     columns->tracks = tracks;
     *at += 2 * (size_t)found->count;
-    return ts__numbers_check(values, found->count);
+    return ts__numbers_check(&found->column[TS_COLUMN_TRACK], values,
+                             found->count);
 }
 
 static void ts__texts_decode(const ts__columns *found, uint64_t *at,
@@ -5908,35 +6638,47 @@ static void ts__texts_decode(const ts__columns *found, uint64_t *at,
     columns->text_sizes = sizes;
 }
 
+#define TS__TIMES (TS_COLUMN_BIT(START) | TS_COLUMN_BIT(DURATION))
+
 static uint64_t ts__decode_bytes(const ts_chunk_header *header,
-                                 const ts__columns *found)
+                                 const ts__columns *found, uint64_t needed)
 {
-    uint64_t parts = TS__DECODE_FIXED;
+    uint64_t parts = 0;
+    if (needed & TS__TIMES) parts += header->event == TS_EVENT_ZONE;
+    if (needed & TS_COLUMN_BIT(START)) parts += 3;
+    if (needed & TS_COLUMN_BIT(DURATION)) parts += 1;
     for (uint32_t i = 1; i < TS_COLUMN_LIMIT; i++)
-        parts += ts__column_shown(found, i);
-    if (header->track == TS_TRACK_MIXED) parts += 2;
-    if (found->column[TS_COLUMN_TEXT].present) parts += 2;
+        parts += needed >> i & 1 && ts__column_shown(found, i);
+    if (needed & TS_COLUMN_BIT(TRACK) && header->track == TS_TRACK_MIXED)
+        parts += 2;
+    if (needed & TS_COLUMN_BIT(TEXT) && found->column[TS_COLUMN_TEXT].present)
+        parts += 2;
     return parts * header->count * sizeof(uint64_t);
 }
 
 static ts__fault ts__decode_rows(const ts_reader *reader,
                                  const ts__clocks *clocks,
                                  const ts_chunk_header *header,
-                                 const ts__columns *found, ts_columns *columns)
+                                 const ts__columns *found, uint64_t needed,
+                                 ts_columns *columns)
 {
     const ts__fault too_much = { TS_ERR_UNSUPPORTED,
                                  "the chunk decodes to more than 1 GiB" };
-    const uint64_t size = ts__decode_bytes(header, found);
+    const uint64_t size = ts__decode_bytes(header, found, needed);
+    ts__times times = { .clocks = clocks, .header = header };
     if (size > TS__DECODE_BYTES_MAX) return too_much;
     if (!ts__columns_fit(reader, columns, size ? size : 8))
         return ts__no_memory;
     uint64_t *at = columns->memory;
-    const char *text = ts__times_decode(clocks, header, found, at, columns);
-    at += TS__DECODE_FIXED * (size_t)header->count;
-    if (!text) text = ts__values_decode(found, &at, columns);
-    if (!text && header->track == TS_TRACK_MIXED)
+    const char *text = NULL;
+    if (needed & TS__TIMES)
+        text = ts__times_decode(&times, found, needed, &at, columns);
+    if (!text) text = ts__values_decode(found, needed, &at, columns);
+    if (!text && needed & TS_COLUMN_BIT(TRACK) &&
+        header->track == TS_TRACK_MIXED)
         text = ts__tracks_decode(found, &at, columns);
-    if (!text && found->column[TS_COLUMN_TEXT].present)
+    if (!text && needed & TS_COLUMN_BIT(TEXT) &&
+        found->column[TS_COLUMN_TEXT].present)
         ts__texts_decode(found, at, columns);
     return text ? ts__corrupt(text) : ts__no_fault;
 }
@@ -5951,40 +6693,58 @@ static void ts__columns_reset(ts_columns *columns)
     *columns = kept;
 }
 
-// Decodes a chunk of known events. Adds nothing to the list of damages.
-static ts__fault ts__decode(ts_reader *reader, const ts__clocks *clocks,
-                            size_t index, ts_columns *columns)
+static void ts__columns_describe(const ts__in_chunk *chunk, size_t index,
+                                 ts_columns *columns)
 {
-    ts__in_chunk *const chunk = &reader->chunks[index];
+    columns->kind = (ts_event_kind)chunk->header.event;
+    columns->count = chunk->header.count;
+    columns->track = chunk->header.track;
+    columns->clock = chunk->header.clock;
+    columns->chunk = index;
+}
+
+// Gets the columns of a chunk of known events, located.
+static ts__fault ts__columns_locate(ts_reader *reader, ts__in_chunk *chunk,
+                                    ts_columns *columns, ts__columns *found)
+{
     const ts_chunk_header *const header = &chunk->header;
     const uint8_t *payload;
-    ts__columns found;
-    ts__columns_reset(columns);
     ts__scratch scratch = { columns->payload, columns->payload_size };
-    ts__fault fault = ts__in_chunk_payload(reader, chunk, &scratch, &payload);
+    const ts__fault fault =
+        ts__in_chunk_payload(reader, chunk, &scratch, &payload);
     columns->payload = scratch.bytes;
     columns->payload_size = scratch.size;
     if (fault.result != TS_OK) return fault;
-    if (!ts__in_chunk_timed(clocks, chunk))
-        return ts__corrupt("the chunk's time is too far from its clock's");
     const char *const text =
-        ts__columns_find(payload, header->raw_size, header->count, &found);
-    if (text) return ts__corrupt(text);
-    fault = ts__decode_rows(reader, clocks, header, &found, columns);
-    if (fault.result != TS_OK) {
-        ts__columns_reset(columns);
-        return fault;
-    }
-    columns->kind = (ts_event_kind)header->event;
-    columns->count = header->count;
-    columns->track = header->track;
-    columns->clock = header->clock;
-    columns->chunk = index;
-    return ts__no_fault;
+        ts__columns_find(payload, header->raw_size, header->count, found);
+    return text ? ts__corrupt(text) : ts__no_fault;
 }
 
-TS_API ts_result ts_reader_decode(ts_reader *reader, size_t chunk,
-                                  ts_columns *columns)
+// Decodes columns of a chunk of known events. Adds nothing to the list of
+// damages.
+static ts__fault ts__decode(ts_reader *reader, const ts__clocks *clocks,
+                            size_t index, uint64_t wanted, ts_columns *columns)
+{
+    ts__in_chunk *const chunk = &reader->chunks[index];
+    ts__columns found;
+    ts__columns_reset(columns);
+    ts__fault fault = wanted
+                          ? ts__columns_locate(reader, chunk, columns, &found)
+                          : ts__in_chunk_verify_once(reader, chunk);
+    if (fault.result == TS_OK && !ts__in_chunk_timed(clocks, chunk))
+        fault = ts__corrupt("the chunk's time is too far from its clock's");
+    if (fault.result == TS_OK && wanted)
+        fault = ts__decode_rows(reader, clocks, &chunk->header, &found,
+                                ts__columns_needed(wanted), columns);
+    if (fault.result != TS_OK)
+        ts__columns_reset(columns);
+    else
+        ts__columns_describe(chunk, index, columns);
+    return fault;
+}
+
+TS_API ts_result ts_reader_decode_columns(ts_reader *reader, size_t chunk,
+                                          uint64_t wanted, ts_columns *columns)
 {
     const ts_result index = ts_reader_index(reader);
     if (index != TS_OK) return index;
@@ -5995,8 +6755,15 @@ TS_API ts_result ts_reader_decode(ts_reader *reader, size_t chunk,
         ts__columns_reset(columns);
         return TS_ERR_UNSUPPORTED;
     }
-    const ts__fault fault = ts__decode(reader, reader->clocks, chunk, columns);
+    const ts__fault fault =
+        ts__decode(reader, reader->clocks, chunk, wanted, columns);
     return ts__in_chunk_report(reader, &reader->chunks[chunk], fault);
+}
+
+TS_API ts_result ts_reader_decode(ts_reader *reader, size_t chunk,
+                                  ts_columns *columns)
+{
+    return ts_reader_decode_columns(reader, chunk, TS_COLUMNS_ALL, columns);
 }
 
 TS_API void ts_columns_close(ts_reader *reader, ts_columns *columns)
@@ -6007,7 +6774,7 @@ TS_API void ts_columns_close(ts_reader *reader, ts_columns *columns)
     memset(columns, 0, sizeof *columns);
 }
 
-/* ---- 11.17 Reader: scan and verify -------------------------------------- */
+/* ---- 11.19 Reader: scan and verify -------------------------------------- */
 // src/replay/reader/scan.h
 
 static bool ts__filter_track(const ts_filter *filter, uint32_t track)
@@ -6042,6 +6809,7 @@ static bool ts__in_chunk_matches(const ts_reader *reader,
 
 typedef struct ts__scan {
     ts_reader *reader;
+    uint64_t wanted;   // bits of the columns to decode
     size_t *chunks;    // indices of the chunks to scan
     ts__fault *faults; // of each chunk
     size_t count;
@@ -6092,10 +6860,44 @@ static void ts__scan_chunk(void *user, size_t item, uint32_t thread)
 {
     ts__scan *const scan = user;
     ts_columns *const columns = &scan->columns[thread];
-    const ts__fault fault = ts__decode(scan->reader, scan->reader->clocks,
-                                       scan->chunks[item], columns);
+    const ts__fault fault =
+        ts__decode(scan->reader, scan->reader->clocks, scan->chunks[item],
+                   scan->wanted, columns);
     scan->faults[item] = fault;
     if (fault.result == TS_OK) scan->call(columns, thread, scan->user);
+}
+
+// Adds the chunks of the list that may hold events of the filter.
+static void ts__scan_choose(ts__scan *scan, const ts_scan_desc *desc)
+{
+    const ts_reader *const reader = scan->reader;
+    const size_t all = reader->chunk_count;
+    const size_t count = desc->chunks ? desc->chunk_count : all;
+    for (size_t i = 0; i < count && scan->count < all; i++) {
+        const size_t chunk = desc->chunks ? desc->chunks[i] : i;
+        if (chunk < all &&
+            ts__in_chunk_matches(reader, desc->filter, &reader->chunks[chunk]))
+            scan->chunks[scan->count++] = chunk;
+    }
+}
+
+TS_API ts_result ts_reader_scan_columns(ts_reader *reader,
+                                        const ts_scan_desc *desc)
+{
+    const uint32_t threads = desc->threads ? desc->threads : reader->threads;
+    ts__scan scan = { .reader = reader,
+                      .wanted = desc->columns,
+                      .threads = ts__thread_count(threads, TS__THREADS_MAX),
+                      .call = desc->call,
+                      .user = desc->user };
+    ts_result result = TS_ERR_MEMORY;
+    if (ts_reader_index(reader) == TS_OK && ts__scan_open(&scan)) {
+        ts__scan_choose(&scan, desc);
+        ts__crew_run(scan.threads, scan.count, ts__scan_chunk, &scan);
+        result = ts__scan_result(&scan);
+    }
+    ts__scan_close(&scan);
+    return result;
 }
 
 TS_API ts_result ts_reader_scan(ts_reader *reader, const ts_filter *filter,
@@ -6104,21 +6906,12 @@ TS_API ts_result ts_reader_scan(ts_reader *reader, const ts_filter *filter,
                                              uint32_t thread, void *user),
                                 void *user)
 {
-    threads =
-        ts__thread_count(threads ? threads : reader->threads, TS__THREADS_MAX);
-    ts__scan scan = {
-        .reader = reader, .threads = threads, .call = call, .user = user
-    };
-    ts_result result = TS_ERR_MEMORY;
-    if (ts_reader_index(reader) == TS_OK && ts__scan_open(&scan)) {
-        for (size_t i = 0; i < reader->chunk_count; i++)
-            if (ts__in_chunk_matches(reader, filter, &reader->chunks[i]))
-                scan.chunks[scan.count++] = i;
-        ts__crew_run(threads, scan.count, ts__scan_chunk, &scan);
-        result = ts__scan_result(&scan);
-    }
-    ts__scan_close(&scan);
-    return result;
+    const ts_scan_desc desc = { .filter = filter,
+                                .columns = TS_COLUMNS_ALL,
+                                .threads = threads,
+                                .call = call,
+                                .user = user };
+    return ts_reader_scan_columns(reader, &desc);
 }
 
 static ts__fault ts__blob_check(const ts_chunk_header *header,
@@ -6142,8 +6935,8 @@ static void ts__verify_chunk(void *user, size_t item, uint32_t thread)
     ts__fault *const fault = &scan->faults[item];
     const uint8_t *payload = NULL;
     if (ts__in_chunk_known(&chunk->header)) {
-        *fault =
-            ts__decode(reader, reader->clocks, scan->chunks[item], columns);
+        *fault = ts__decode(reader, reader->clocks, scan->chunks[item],
+                            TS_COLUMNS_ALL, columns);
         return;
     }
     ts__scratch scratch = { columns->payload, columns->payload_size };
@@ -6176,7 +6969,7 @@ TS_API ts_result ts_reader_verify(ts_reader *reader)
     return ts_reader_damage(reader, 0, &damage) ? damage.result : result;
 }
 
-/* ---- 11.18 Reader: blobs and pictures ----------------------------------- */
+/* ---- 11.20 Reader: blobs and pictures ----------------------------------- */
 // src/replay/reader/blobs.h
 
 static int ts__order_blob(const void *a, const void *b)
@@ -6273,13 +7066,10 @@ static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
     size_t low = 0, high = reader->blob_count;
     ts_result result = TS_ERR_NOT_FOUND;
     const ts__blob wanted = { .hash = { hash[0], hash[1] } };
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (ts__order_blob(&reader->blobs[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high)
+        ts__halve(
+            &low, &high,
+            ts__order_blob(&reader->blobs[ts__middle(low, high)], &wanted) < 0);
     for (; low < reader->blob_count; low++) {
         ts__blob *const blob = &reader->blobs[low];
         if (blob->hash[0] != hash[0] || blob->hash[1] != hash[1]) break;
@@ -6445,7 +7235,7 @@ TS_API void ts_track_pictures_close(ts_reader *reader,
     memset(pictures, 0, sizeof *pictures);
 }
 
-/* ---- 11.19 Reader: cursor ----------------------------------------------- */
+/* ---- 11.21 Reader: cursor ----------------------------------------------- */
 // src/replay/reader/cursor.h
 
 /*
@@ -6733,8 +7523,8 @@ static ts_result ts__run_open(ts_cursor *cursor, size_t chunk)
     cursor->heads = heads;
     ts__run *const run = ts__run_get(cursor);
     if (!run) return TS_ERR_MEMORY;
-    const ts__fault fault =
-        ts__decode(reader, cursor->clocks, chunk, &run->columns);
+    const ts__fault fault = ts__decode(reader, cursor->clocks, chunk,
+                                       TS_COLUMNS_ALL, &run->columns);
     ts_result result =
         ts__in_chunk_report(reader, &reader->chunks[chunk], fault);
     if (result == TS_OK && !ts__run_rows(cursor, run)) result = TS_ERR_MEMORY;
@@ -6890,6 +7680,7 @@ TS_API ts_text ts_event_label(const ts_reader *reader, const ts_event *event)
         break;
     case TS_EVENT_ZONE_ARG:
     case TS_EVENT_API_CALL:
+    case TS_EVENT_SAMPLE:
     case TS_EVENT_HOST_FUNCTION:
     case TS_EVENT_COLLECTIVE:
         text = ts_reader_name(reader,
@@ -6911,7 +7702,7 @@ TS_API ts_text ts_event_label(const ts_reader *reader, const ts_event *event)
     return text;
 }
 
-/* ---- 11.20 Graph: big blocks of memory ---------------------------------- */
+/* ---- 11.22 Graph: big blocks of memory ---------------------------------- */
 // src/replay/graph/arena.h
 
 #include <stdlib.h>
@@ -6990,6 +7781,26 @@ static size_t ts__arena_pages(size_t size)
     return (size + TS__ARENA_PAGE - 1) & ~(size_t)(TS__ARENA_PAGE - 1);
 }
 
+// Memory at a multiple of a page; NULL: there is none.
+static void *ts__arena_block(size_t size)
+{
+#ifdef _WIN32
+    return _aligned_malloc(size, TS__ARENA_PAGE);
+#else
+    void *block = NULL;
+    return posix_memalign(&block, TS__ARENA_PAGE, size) ? NULL : block;
+#endif
+}
+
+static void ts__arena_block_free(void *block)
+{
+#ifdef _WIN32
+    _aligned_free(block);
+#else
+    free(block);
+#endif
+}
+
 // Adds a region of at least half the size of all regions so far, as regions of
 // equal size would become too many. Memory that is not touched costs nothing.
 static bool ts__arena_grow(ts__arena *arena, size_t size)
@@ -6999,15 +7810,16 @@ static bool ts__arena_grow(ts__arena *arena, size_t size)
     if (most < size) most = size;
     if (most > SIZE_MAX - TS__ARENA_PAGE) return false;
     most = ts__arena_pages(most);
-    void *block = NULL;
-    if (posix_memalign(&block, TS__ARENA_PAGE, most)) {
+    void *block = ts__arena_block(most);
+    if (!block) {
         // In a limited address space the needed size alone may still fit.
         most = ts__arena_pages(size);
-        if (posix_memalign(&block, TS__ARENA_PAGE, most)) return false;
+        block = ts__arena_block(most);
+        if (!block) return false;
     }
     const ts__extent region = { (char *)block, most, false, true };
     if (!ts__extent_insert(arena, arena->count, region)) {
-        free(block);
+        ts__arena_block_free(block);
         return false;
     }
 #ifdef MADV_HUGEPAGE
@@ -7152,13 +7964,14 @@ static void ts__arena_close(const ts_allocator *a)
     ts__mutex_give(&arena->lock);
     if (!last) return;
     for (size_t i = 0; i < arena->count; i++)
-        if (arena->extents[i].first) free(arena->extents[i].from);
+        if (arena->extents[i].first)
+            ts__arena_block_free(arena->extents[i].from);
     ts__mutex_close(&arena->lock);
     free(arena->extents);
     free(arena);
 }
 
-/* ---- 11.21 Graph: vectors, maps, sorting -------------------------------- */
+/* ---- 11.23 Graph: vectors, maps, sorting -------------------------------- */
 // src/replay/graph/containers.h
 
 #ifndef XXH_INLINE_ALL
@@ -7477,7 +8290,7 @@ static void ts__offsets_sum(uint32_t *offsets, size_t groups)
     }
 }
 
-/* ---- 11.22 Graph: state ------------------------------------------------- */
+/* ---- 11.24 Graph: state ------------------------------------------------- */
 // src/replay/graph/state.h
 
 // An operation; its times are those of its node.
@@ -7487,7 +8300,7 @@ typedef struct ts__op {
     uint32_t thread; // track
     uint32_t label;  // launch, name or copy type; event kinds: ts__event_op
     uint32_t call;   // node
-    uint8_t kind, skip;
+    uint8_t kind;
     uint8_t memory; // copies: kinds of memory of source and destination
 } ts__op;
 
@@ -7587,7 +8400,11 @@ struct ts_replay {
     int64_t load_from, load_to;
     int64_t calls_from;
     uint32_t op_count, call_count, join_first, node_count;
+    // By ts_replay_fork: it owns only what is marked with an asterisk, which is
+    // what its runs change.
+    bool forked;
     ts__rvec ops;          // ts__op
+    ts__rvec skips;        // *uint8_t: ts_skip of each operation
     ts__rvec places;       // uint32_t: row number of each operation in its file
     ts__rvec call_names;   // uint32_t: names in their file
     ts__rvec call_classes; // uint8_t: ts__call_class
@@ -7606,11 +8423,11 @@ struct ts_replay {
     // for each node: recorded time and duration, lane, flags
     ts__rvec time, duration, lane, flags;
     ts__rvec offsets, targets, kinds; // edges
-    ts__rvec start, gap;              // for each node, set by the run
-    ts__rvec changed;        // durations that the run used, if not as recorded
-    struct ts__model *model; // built by the first run that needs one
-    ts__rvec lane_results, device_results; // ts_lane
-    ts__rvec cycle;                        // nodes of a cycle
+    ts__rvec start, gap;              // *for each node, set by the run
+    ts__rvec changed;        // *durations that the run used, if not as recorded
+    struct ts__model *model; // *built by the first run that needs one
+    ts__rvec lane_results, device_results; // *ts_lane
+    ts__rvec cycle;                        // *nodes of a cycle
     ts_replay_stats stats;
 };
 
@@ -7618,6 +8435,10 @@ struct ts_replay {
 static ts__op *ts__replay_op(const ts_replay *r, size_t i)
 {
     return (ts__op *)r->ops.data + i;
+}
+static uint8_t *ts__replay_skips(const ts_replay *r)
+{
+    return (uint8_t *)r->skips.data;
 }
 static ts__replay_lane *ts__replay_lane_at(const ts_replay *r, size_t i)
 {
@@ -7692,7 +8513,7 @@ static bool ts__kind_of_host(uint8_t kind, bool fifo)
     return !fifo && (kind == TS_EVENT_GPU_ALLOC || kind == TS_EVENT_GPU_FREE);
 }
 
-/* ---- 11.23 Graph: operations -------------------------------------------- */
+/* ---- 11.25 Graph: operations -------------------------------------------- */
 // src/replay/graph/operations.h
 
 // The loaded times and places of an operation; its other columns are in a
@@ -7861,7 +8682,7 @@ static void ts__event_read(const ts__loader *l, const ts_columns *c, uint32_t i,
     op->label = at;
 }
 
-/* ---- 11.24 Graph: windows ----------------------------------------------- */
+/* ---- 11.26 Graph: windows ----------------------------------------------- */
 // src/replay/graph/window.h
 
 // Returns whether a row is in the window. Impossible times are in no window.
@@ -8051,7 +8872,7 @@ static ts_result ts__loader_rows(ts__loader *l, uint32_t threads)
     return TS_OK;
 }
 
-/* ---- 11.25 Graph: traces made of several -------------------------------- */
+/* ---- 11.27 Graph: traces made of several -------------------------------- */
 // src/replay/graph/parts.h
 
 #define TS__PARTS_MAX 32767
@@ -8123,7 +8944,7 @@ static uint32_t ts__parts_find(const ts_replay *r, uint32_t file,
     return first;
 }
 
-/* ---- 11.26 Graph: dependencies that the source names -------------------- */
+/* ---- 11.28 Graph: dependencies that the source names -------------------- */
 // src/replay/graph/dependencies.h
 
 // A dependency between correlations of one file.
@@ -8213,7 +9034,7 @@ static bool ts__loader_uses(const ts__loader *l, uint64_t correlation)
                    sizeof correlation, ts__dep_compare_number);
 }
 
-/* ---- 11.27 Graph: rows of host calls ------------------------------------ */
+/* ---- 11.29 Graph: rows of host calls ------------------------------------ */
 // src/replay/graph/call_rows.h
 
 static bool ts__text_has(ts_text text, const char *part)
@@ -8465,7 +9286,7 @@ static ts_result ts__loader_calls(ts__loader *l, uint32_t threads)
     return result;
 }
 
-/* ---- 11.28 Graph: host calls and their operations ----------------------- */
+/* ---- 11.30 Graph: host calls and their operations ----------------------- */
 // src/replay/graph/calls.h
 
 // The order of calls: by start, then by lane (by track while a file is loaded),
@@ -8570,13 +9391,10 @@ static uint32_t ts__loader_choose(const ts__loader *l, const uint32_t *order,
     const int64_t start = ts__loader_row(l, row)->start;
     const uint32_t thread = ts__loader_op(l, row)->thread;
     size_t low = first, high = end;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (ts__loader_call(l, order[middle])->start <= start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high)
+        ts__halve(&low, &high,
+                  ts__loader_call(l, order[ts__middle(low, high)])->start <=
+                      start);
     const size_t best = low > first ? low - 1 : first;
     for (size_t i = best, tries = 0; thread && tries < 16; tries++) {
         if (ts__loader_call(l, order[i])->track == thread) return order[i];
@@ -8734,7 +9552,7 @@ static void ts__loader_drop_calls(ts__loader *l)
     l->calls.count = kept;
 }
 
-/* ---- 11.29 Graph: lanes and nodes --------------------------------------- */
+/* ---- 11.31 Graph: lanes and nodes --------------------------------------- */
 // src/replay/graph/nodes.h
 
 // Returns the lane of a track of the file being loaded; adds it if needed.
@@ -9209,7 +10027,7 @@ static uint32_t ts__replay_end_node(const ts_replay *r, uint32_t node)
     return node < with_ends ? ((const uint32_t *)r->ends.data)[node] : node;
 }
 
-/* ---- 11.30 Graph: members of a collective ------------------------------- */
+/* ---- 11.32 Graph: members of a collective ------------------------------- */
 // src/replay/graph/rendezvous.h
 
 /*
@@ -9501,7 +10319,7 @@ static bool ts__rendezvous_stage_run(ts__loader *l, ts__rvec *items,
     return ok;
 }
 
-/* ---- 11.31 Graph: clocks of several files ------------------------------- */
+/* ---- 11.33 Graph: clocks of several files ------------------------------- */
 // src/replay/graph/file_clocks.h
 
 // The difference between the ends of two members of a rendezvous.
@@ -9714,7 +10532,7 @@ static bool ts__loader_rendezvous(ts__loader *l)
     return ok;
 }
 
-/* ---- 11.32 Graph: full launch queues ------------------------------------ */
+/* ---- 11.34 Graph: full launch queues ------------------------------------ */
 // src/replay/graph/launch_queue.h
 
 /*
@@ -9849,7 +10667,7 @@ static bool ts__replay_queue(ts_replay *r)
     return ok;
 }
 
-/* ---- 11.33 Graph: loading ----------------------------------------------- */
+/* ---- 11.35 Graph: loading ----------------------------------------------- */
 // src/replay/graph/load.h
 
 static void ts__loader_close(ts__loader *l)
@@ -9964,7 +10782,7 @@ static ts_result ts__replay_load(ts_replay *r, uint32_t requested)
     return result;
 }
 
-/* ---- 11.34 Graph: edges under construction ------------------------------ */
+/* ---- 11.36 Graph: edges under construction ------------------------------ */
 // src/replay/graph/builder.h
 
 // An edge between two nodes.
@@ -10161,7 +10979,7 @@ static void ts__builder_wait_chain(ts__builder *b, const ts__chain *chain,
         ts__builder_wait(b, chain->longest, to, kind);
 }
 
-/* ---- 11.35 Graph: joins and synchronisation ----------------------------- */
+/* ---- 11.37 Graph: joins and synchronisation ----------------------------- */
 // src/replay/graph/sync_edges.h
 
 /*
@@ -10363,14 +11181,13 @@ static uint32_t ts__builder_named(const ts__builder *b,
     const uint32_t file = ts__replay_file_of(r, wait->op);
     size_t low = 0, high = b->named.count;
     while (low < high) {
-        const size_t middle = low + (high - low) / 2;
+        const size_t middle = ts__middle(low, high);
         const uint32_t op = ts__replay_event(r, named[middle])->op;
         const uint32_t own = ts__replay_file_of(r, op);
-        if (own != file ? own < file
-                        : ts__replay_op(r, op)->correlation < wait->record)
-            low = middle + 1;
-        else
-            high = middle;
+        ts__halve(&low, &high,
+                  own != file
+                      ? own < file
+                      : ts__replay_op(r, op)->correlation < wait->record);
     }
     uint32_t found = TS_NODE_NONE;
     for (size_t tries = 0; low < b->named.count && tries < 16; low++, tries++) {
@@ -10426,7 +11243,7 @@ static uint32_t ts__builder_used(const ts__builder *b, uint32_t call)
     return ((const uint32_t *)b->only.data)[ts__replay_part_of(r, call)];
 }
 
-/* ---- 11.36 Graph: events without a name --------------------------------- */
+/* ---- 11.38 Graph: events without a name --------------------------------- */
 // src/replay/graph/unnamed_events.h
 
 /*
@@ -10551,7 +11368,7 @@ static void ts__builder_record(ts__builder *b, uint32_t op,
         b->failed = true;
 }
 
-/* ---- 11.37 Graph: edges, one operation after another -------------------- */
+/* ---- 11.39 Graph: edges, one operation after another -------------------- */
 // src/replay/graph/edges.h
 
 // Notes a call that waits for something unknown; ts__builder_infer may find it.
@@ -10714,7 +11531,7 @@ static void ts__builder_step(ts__builder *b, uint32_t op)
         ts__builder_dirty(b, index, TS__SCOPE_BLOCKING);
 }
 
-/* ---- 11.38 Graph: the order in which edges are found -------------------- */
+/* ---- 11.40 Graph: the order in which edges are found -------------------- */
 // src/replay/graph/edge_order.h
 
 // Returns the group for a device or context of a part; adds it if needed.
@@ -10835,13 +11652,9 @@ static bool ts__legacy_overlaps(const ts_replay *r, const uint32_t *legacy,
 {
     const int64_t start = ts__replay_time(r)[op], end = ts__replay_end(r, op);
     size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (ts__replay_time(r)[legacy[middle]] <= start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high)
+        ts__halve(&low, &high,
+                  ts__replay_time(r)[legacy[ts__middle(low, high)]] <= start);
     for (size_t i = low ? low - 1 : low; i < count && i <= low; i++) {
         const int64_t from = ts__replay_time(r)[legacy[i]];
         const int64_t to = ts__replay_end(r, legacy[i]);
@@ -10925,35 +11738,35 @@ static bool ts__builder_name_records(ts__builder *b)
     for each operation.
 */
 static void ts__builder_issues(const ts__builder *b, uint64_t *keys,
-                               bool *guessed, int64_t *near)
+                               bool *guessed, int64_t *nearest)
 {
     const ts_replay *const r = b->replay;
     for (size_t i = 0; i < r->lanes.count; i++)
-        near[i] = TS__NO_TIME;
+        nearest[i] = TS__NO_TIME;
     for (uint32_t i = 0; i < r->op_count; i++) {
         const ts__op *const op = ts__replay_op(r, i);
         const uint32_t lane = ts__replay_lanes(r)[i];
         int64_t issue = op->issue;
         const bool queues =
             ts__replay_lane_at(r, lane)->fifo && !ts__kind_syncs(op->kind);
-        if (issue == TS__NO_TIME && queues) issue = near[lane];
-        if (queues && issue > near[lane]) near[lane] = issue;
+        if (issue == TS__NO_TIME && queues) issue = nearest[lane];
+        if (queues && issue > nearest[lane]) nearest[lane] = issue;
         guessed[i] = issue == TS__NO_TIME;
         keys[i] = ts__rsort_time(issue);
     }
     for (size_t i = 0; i < r->lanes.count; i++)
-        near[i] = TS__REPLAY_SUM_MAX;
+        nearest[i] = TS__REPLAY_SUM_MAX;
     for (uint32_t i = r->op_count; i-- > 0;) {
         const uint32_t lane = ts__replay_lanes(r)[i];
         const bool waits = ts__replay_flags(r)[i] & TS__NODE_WAITS;
         const bool queues = ts__replay_lane_at(r, lane)->fifo &&
                             !ts__kind_syncs(ts__replay_op(r, i)->kind);
         int64_t time = waits ? ts__replay_end(r, i) : ts__replay_time(r)[i];
-        if (queues && near[lane] < time) time = near[lane];
+        if (queues && nearest[lane] < time) time = nearest[lane];
         if (guessed[i]) keys[i] = ts__rsort_time(time);
         guessed[i] &= waits;
         const int64_t issue = ts__replay_op(r, i)->issue;
-        if (queues && issue != TS__NO_TIME) near[lane] = issue;
+        if (queues && issue != TS__NO_TIME) nearest[lane] = issue;
     }
 }
 
@@ -10963,7 +11776,7 @@ static void ts__builder_issues(const ts__builder *b, uint64_t *keys,
 static bool ts__builder_order(ts__builder *b, size_t *count)
 {
     const ts_replay *const r = b->replay;
-    ts__rvec guesses = { 0 }, near = { 0 }, issues = { 0 };
+    ts__rvec guesses = { 0 }, nearest = { 0 }, issues = { 0 };
     size_t most = r->op_count;
     for (uint32_t i = 0; i < r->call_count; i++)
         most +=
@@ -10973,7 +11786,8 @@ static bool ts__builder_order(ts__builder *b, size_t *count)
         ts__rvec_reserve(b->allocator, &issues, sizeof(uint64_t),
                          r->op_count) &&
         ts__rvec_reserve(b->allocator, &guesses, sizeof(bool), r->op_count) &&
-        ts__rvec_reserve(b->allocator, &near, sizeof(int64_t), r->lanes.count);
+        ts__rvec_reserve(b->allocator, &nearest, sizeof(int64_t),
+                         r->lanes.count);
     uint32_t *const index = ts__rsort_index(&b->sort);
     uint64_t *const keys = ts__rsort_keys(&b->sort);
     uint64_t *const issue = (uint64_t *)issues.data;
@@ -10981,7 +11795,7 @@ static bool ts__builder_order(ts__builder *b, size_t *count)
     size_t at = 0;
     if (ok)
         ts__builder_issues(b, issue, (bool *)guesses.data,
-                           (int64_t *)near.data);
+                           (int64_t *)nearest.data);
     for (int last = 0; ok && last < 2; last++) {
         for (uint32_t i = 0; i < r->op_count; i++) {
             if (guessed[i] != (last == 1)) continue;
@@ -10999,11 +11813,11 @@ static bool ts__builder_order(ts__builder *b, size_t *count)
     *count = at;
     ts__rvec_close(b->allocator, &issues);
     ts__rvec_close(b->allocator, &guesses);
-    ts__rvec_close(b->allocator, &near);
+    ts__rvec_close(b->allocator, &nearest);
     return ok;
 }
 
-/* ---- 11.39 Graph: collectives and point-to-point ------------------------ */
+/* ---- 11.41 Graph: collectives and point-to-point ------------------------ */
 // src/replay/graph/collectives.h
 
 // Lists the members of every rendezvous, in total order.
@@ -11117,25 +11931,7 @@ static inline uint32_t ts__replay_cost_of(const ts_replay *r, uint32_t join)
     return ((const ts__rendezvous *)r->rendezvous.data + rendezvous)->cost;
 }
 
-// Returns the rendezvous of a collective; NULL: it has no other member.
-static inline const ts__rendezvous *ts__replay_rendezvous(const ts_replay *r,
-                                                          uint32_t op)
-{
-    const ts__rendezvous_member *const entries =
-        (const ts__rendezvous_member *)r->member_rendezvous.data;
-    size_t low = 0, high = r->member_rendezvous.count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (entries[middle].op < op)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == r->member_rendezvous.count || entries[low].op != op) return NULL;
-    return (const ts__rendezvous *)r->rendezvous.data + entries[low].rendezvous;
-}
-
-/* ---- 11.40 Graph: edges that the source names --------------------------- */
+/* ---- 11.42 Graph: edges that the source names --------------------------- */
 // src/replay/graph/named_edges.h
 
 // A node and the correlation that refers to it.
@@ -11182,13 +11978,9 @@ static size_t ts__user_find(const ts__rvec *list, const ts__numbered *key)
 {
     const ts__numbered *const all = (const ts__numbered *)list->data;
     size_t low = 0, high = list->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (ts__numbered_compare(&all[middle], key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high)
+        ts__halve(&low, &high,
+                  ts__numbered_compare(&all[ts__middle(low, high)], key) < 0);
     return low;
 }
 
@@ -11447,7 +12239,7 @@ static void ts__builder_users(ts__builder *b)
     ts__rvec_close(b->allocator, &many);
 }
 
-/* ---- 11.41 Graph: launches of graphs ------------------------------------ */
+/* ---- 11.43 Graph: launches of graphs ------------------------------------ */
 // src/replay/graph/graph_launches.h
 
 /*
@@ -11764,7 +12556,7 @@ static void ts__builder_launches(ts__builder *b, const ts__graphs *g)
     }
 }
 
-/* ---- 11.42 Graph: edges inferred from times ----------------------------- */
+/* ---- 11.44 Graph: edges inferred from times ----------------------------- */
 // src/replay/graph/inferred.h
 
 /*
@@ -11920,13 +12712,9 @@ static size_t ts__infer_ended_by(const ts_replay *r, const uint32_t *ops,
                                  size_t count, int64_t time)
 {
     size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (ts__replay_end(r, ops[middle]) <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high)
+        ts__halve(&low, &high,
+                  ts__replay_end(r, ops[ts__middle(low, high)]) <= time);
     return low;
 }
 
@@ -12031,7 +12819,7 @@ static void ts__builder_infer(ts__builder *b)
     ts__rvec_close(b->allocator, &f.delays);
 }
 
-/* ---- 11.43 Graph: threads that wait for each other ---------------------- */
+/* ---- 11.45 Graph: threads that wait for each other ---------------------- */
 // src/replay/graph/threads.h
 
 /*
@@ -12321,7 +13109,7 @@ static bool ts__edges_pack(const ts_allocator *a, const ts__rvec *list,
     return true;
 }
 
-/* ---- 11.44 Graph: cycles of the record ---------------------------------- */
+/* ---- 11.46 Graph: cycles of the record ---------------------------------- */
 // src/replay/graph/cycles.h
 
 /*
@@ -12521,7 +13309,7 @@ static ts_result ts__replay_build(ts_replay *r)
     return result;
 }
 
-/* ---- 11.45 Graph: selection --------------------------------------------- */
+/* ---- 11.47 Graph: selection --------------------------------------------- */
 // src/replay/graph/selection.h
 
 static bool ts__list_has(const uint32_t *list, const uint32_t *files,
@@ -12551,8 +13339,12 @@ static bool ts__replay_choose(ts_replay *r, const ts_replay_desc *desc)
 {
     ts__rvec device_chosen = { 0 };
     if (!ts__rvec_fill(&r->allocator, &device_chosen, sizeof(bool),
-                       r->lanes.count, 0))
+                       r->lanes.count, 0) ||
+        !ts__rvec_fill(&r->allocator, &r->skips, sizeof(uint8_t), r->op_count,
+                       TS_SKIP_NOT)) {
+        ts__rvec_close(&r->allocator, &device_chosen);
         return false;
+    }
     bool *const chosen = (bool *)device_chosen.data;
     for (size_t i = 0; i < r->lanes.count; i++) {
         ts__replay_lane *const lane = ts__replay_lane_at(r, i);
@@ -12564,12 +13356,11 @@ static bool ts__replay_choose(ts_replay *r, const ts_replay_desc *desc)
                          lane->file, lane->device_track);
     }
     for (uint32_t i = 0; i < r->op_count; i++) {
-        ts__op *const op = ts__replay_op(r, i);
-        op->skip = (uint8_t)ts__replay_skip(r, desc, i, chosen);
-        if (op->skip == TS_SKIP_NOT && desc->choose)
-            op->skip = (uint8_t)desc->choose(r, i, desc->choose_user);
-        if (op->skip == TS_SKIP_NOT)
-            ts__replay_flags(r)[i] |= TS__NODE_SELECTED;
+        uint8_t *const skip = &ts__replay_skips(r)[i];
+        *skip = (uint8_t)ts__replay_skip(r, desc, i, chosen);
+        if (*skip == TS_SKIP_NOT && desc->choose)
+            *skip = (uint8_t)desc->choose(r, i, desc->choose_user);
+        if (*skip == TS_SKIP_NOT) ts__replay_flags(r)[i] |= TS__NODE_SELECTED;
     }
     ts__rvec_close(&r->allocator, &device_chosen);
     return true;
@@ -12702,7 +13493,7 @@ static bool ts__reverse_visit(ts_replay *r, ts__reverse *v, uint32_t node)
     *to = node;
     *flags |= TS__NODE_SELECTED;
     if (node >= r->op_count) return true;
-    ts__replay_op(r, node)->skip = TS_SKIP_NOT;
+    ts__replay_skips(r)[node] = TS_SKIP_NOT;
     r->stats.added++;
     return true;
 }
@@ -12742,63 +13533,7 @@ static bool ts__replay_select(ts_replay *r, const ts_replay_desc *desc)
     return r->deps != TS_DEPS_NONE || ts__replay_prune_joins(r);
 }
 
-/* ---- 11.46 Graph: what a node waited for -------------------------------- */
-// src/replay/graph/waits.h
-
-// Lists the source node of each edge.
-static inline bool ts__replay_sources(const ts_replay *r, ts__rvec *sources)
-{
-    if (!ts__rvec_reserve(&r->allocator, sources, sizeof(uint32_t),
-                          r->targets.count))
-        return false;
-    for (uint32_t i = 0; i < r->node_count; i++)
-        for (uint32_t e = ts__replay_offsets(r)[i];
-             e < ts__replay_offsets(r)[i + 1]; e++)
-            ((uint32_t *)sources->data)[e] = i;
-    sources->count = r->targets.count;
-    return true;
-}
-
-/*
-    Finds the binding edge of each node: the edge that was satisfied last in the
-    record. binding[node] is the number of the edge, or TS_NODE_NONE. Of edges
-    satisfied at the same time recorded ones come before inferred ones, then the
-    order of ts_edge_kind decides, then that of the sources.
-*/
-static inline bool ts__replay_bindings(const ts_replay *r, ts__rvec *binding)
-{
-    ts__rvec latest = { 0 };
-    if (!ts__rvec_fill(&r->allocator, binding, sizeof(uint32_t), r->node_count,
-                       0xFF) ||
-        !ts__rvec_reserve(&r->allocator, &latest, sizeof(int64_t),
-                          r->node_count))
-        return false;
-    uint32_t *const bound = (uint32_t *)binding->data;
-    int64_t *const time = (int64_t *)latest.data;
-    for (uint32_t i = 0; i < r->node_count; i++) {
-        const int64_t start = ts__replay_time(r)[i];
-        const int64_t end = ts__replay_end(r, i);
-        for (uint32_t e = ts__replay_offsets(r)[i];
-             e < ts__replay_offsets(r)[i + 1]; e++) {
-            const uint8_t kind = ts__replay_kind(r, e);
-            const uint32_t to = ts__replay_target(r, e);
-            const int64_t at = kind & TS_EDGE_FROM_START ? start : end;
-            const bool none = bound[to] == TS_NODE_NONE;
-            const uint8_t rank = kind & (uint8_t)~TS_EDGE_FROM_START;
-            const uint8_t other = none ? 0
-                                       : ts__replay_kind(r, bound[to]) &
-                                             (uint8_t)~TS_EDGE_FROM_START;
-            if (!none && (at < time[to] || (at == time[to] && rank >= other)))
-                continue;
-            bound[to] = e;
-            time[to] = at;
-        }
-    }
-    ts__rvec_close(&r->allocator, &latest);
-    return true;
-}
-
-/* ---- 11.47 Model: plan of a run ----------------------------------------- */
+/* ---- 11.48 Model: plan of a run ----------------------------------------- */
 // src/replay/model/plan.h
 
 static void ts__plan_edges(ts_replay *r)
@@ -12826,9 +13561,9 @@ static void ts__plan_operations(ts_replay *r)
 {
     ts_replay_stats *const s = &r->stats;
     for (uint32_t i = 0; i < r->op_count; i++) {
-        const ts__op *const op = ts__replay_op(r, i);
-        if (op->skip != TS_SKIP_NOT) {
-            s->skipped[op->skip]++;
+        const uint8_t skip = ts__replay_skips(r)[i];
+        if (skip != TS_SKIP_NOT) {
+            s->skipped[skip]++;
             continue;
         }
         const int64_t start = ts__replay_time(r)[i];
@@ -12983,13 +13718,105 @@ TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
     return TS_OK;
 }
 
+// Makes a copy of its own of a vector whose elements belong to another replay.
+static bool ts__replay_copy(const ts_allocator *a, ts__rvec *v)
+{
+    const ts__rvec from = *v;
+    memset(v, 0, sizeof *v);
+    if (!ts__rvec_reserve(a, v, from.size ? from.size : 1, from.count))
+        return false;
+    if (from.count) memcpy(v->data, from.data, from.count * from.size);
+    v->count = from.count;
+    return true;
+}
+
+static void ts__lanes_reset(ts__rvec *lanes)
+{
+    for (size_t i = 0; i < lanes->count; i++) {
+        ts_lane *const lane = (ts_lane *)lanes->data + i;
+        lane->operations = 0;
+        lane->start_ns = lane->end_ns = lane->busy_ns = 0;
+    }
+}
+
+// Clears the figures of the last run.
+static void ts__figures_clear(ts_replay *r)
+{
+    ts_replay_stats *const s = &r->stats;
+    ts__lanes_reset(&r->lane_results);
+    ts__lanes_reset(&r->device_results);
+    s->operations = s->different = s->digest = 0;
+    s->start_ns = s->end_ns = s->busy_from_ns = s->busy_to_ns = 0;
+    s->start_error_p50_ns = s->start_error_p95_ns = s->start_error_max_ns = 0;
+}
+
+// Makes everything what it was before the first run.
+static void ts__replay_unrun(ts_replay *r)
+{
+    ts_replay_stats *const s = &r->stats;
+    ts__figures_clear(r);
+    s->unexplained = 0;
+    s->unexplained_ns = 0;
+    s->skipped[TS_SKIP_UNMET] = s->skipped[TS_SKIP_REMOVED] = 0;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        if (!ts__replay_selected(r, i)) continue;
+        ts__replay_skips(r)[i] = TS_SKIP_NOT;
+        s->operations++;
+    }
+}
+
+TS_API ts_result ts_replay_fork(ts_replay **fork, const ts_replay *of)
+{
+    if (!fork) return TS_ERR_USAGE;
+    *fork = NULL;
+    if (!of) return TS_ERR_USAGE;
+    const ts_allocator a = ts__arena_open(&of->allocator);
+    ts_replay *const r =
+        (ts_replay *)a.resize(a.user, NULL, 0, sizeof(ts_replay));
+    if (!r) {
+        ts__arena_close(&a);
+        return TS_ERR_MEMORY;
+    }
+    *r = *of;
+    r->allocator = a;
+    r->forked = true;
+    r->model = NULL;
+    ts__rvec *const of_runs[] = { &r->start, &r->gap, &r->changed, &r->cycle };
+    for (size_t i = 0; i < sizeof of_runs / sizeof of_runs[0]; i++)
+        memset(of_runs[i], 0, sizeof *of_runs[i]);
+    ts__rvec *const copied[] = { &r->skips, &r->lane_results,
+                                 &r->device_results };
+    bool ok = true;
+    for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++)
+        ok &= ts__replay_copy(&a, copied[i]);
+    if (!ok) {
+        ts_replay_close(r);
+        return TS_ERR_MEMORY;
+    }
+    ts__replay_unrun(r);
+    *fork = r;
+    return TS_OK;
+}
+
 static void ts__model_close(ts_replay *r);
+
+// Frees what a fork owns.
+static void ts__replay_close_runs(ts_replay *replay)
+{
+    ts__model_close(replay);
+    ts__rvec *const vecs[] = { &replay->skips,        &replay->start,
+                               &replay->gap,          &replay->changed,
+                               &replay->lane_results, &replay->device_results,
+                               &replay->cycle };
+    for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
+        ts__rvec_close(&replay->allocator, vecs[i]);
+}
 
 TS_API void ts_replay_close(ts_replay *replay)
 {
     if (!replay) return;
     const ts_allocator a = replay->allocator;
-    ts__model_close(replay);
+    ts__replay_close_runs(replay);
     ts__rvec *const vecs[] = { &replay->files,
                                &replay->ops,
                                &replay->call_names,
@@ -13013,23 +13840,18 @@ TS_API void ts_replay_close(ts_replay *replay)
                                &replay->offsets,
                                &replay->targets,
                                &replay->kinds,
-                               &replay->start,
-                               &replay->gap,
-                               &replay->changed,
-                               &replay->lane_results,
-                               &replay->device_results,
-                               &replay->cycle,
                                &replay->ends,
                                &replay->parts,
                                &replay->part_of.entries,
                                &replay->part_first };
-    for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
+    const size_t count = replay->forked ? 0 : sizeof vecs / sizeof vecs[0];
+    for (size_t i = 0; i < count; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, replay, sizeof *replay, 0);
     ts__arena_close(&a);
 }
 
-/* ---- 11.48 Model: the run ----------------------------------------------- */
+/* ---- 11.49 Model: the run ----------------------------------------------- */
 // src/replay/model/simulation.h
 
 /*
@@ -13048,11 +13870,14 @@ typedef struct ts__rrun {
     const int64_t *duration; // of each node
     uint32_t *missing;       // of each node: edges that have not fired yet
     int64_t *start; // of each node: first its latest fired edge, then its start
-    // Of each node: first its latest edge in the record, then its gap.
+    // Of each node: its gap; in an exact run first its latest edge.
     int64_t *gap;
-    const bool *removed; // operations that a change removed (NULL: none)
+    const uint8_t *flags; // of each node: TS__RUN_REMOVED (NULL: none)
     uint64_t ran;
 } ts__rrun;
+
+// Of ts__rrun.flags: a change removed the operation.
+enum { TS__RUN_REMOVED = 1 };
 
 // Added to `missing` of nodes that are not selected, so that they are never
 // ready.
@@ -13184,10 +14009,11 @@ static void ts__rrun_stuck(ts__rrun *run)
         if (i >= r->op_count || !ts__replay_selected(r, i)) continue;
         const uint32_t end = ts__replay_end_node(r, i);
         const bool ends = !run->missing[i] && !run->missing[end];
-        ts__replay_op(r, i)->skip = ends ? TS_SKIP_NOT : TS_SKIP_UNMET;
+        ts__replay_skips(r)[i] = ends ? TS_SKIP_NOT : TS_SKIP_UNMET;
         r->stats.skipped[TS_SKIP_UNMET] += !ends;
-        if (!ends || !run->removed || !run->removed[i]) continue;
-        ts__replay_op(r, i)->skip = TS_SKIP_REMOVED;
+        if (!ends || !run->flags || !(run->flags[i] & TS__RUN_REMOVED))
+            continue;
+        ts__replay_skips(r)[i] = TS_SKIP_REMOVED;
         r->stats.skipped[TS_SKIP_REMOVED]++;
     }
 }
@@ -13251,7 +14077,7 @@ static void ts__cycle_reverse(ts__rvec *cycle)
     }
 }
 
-/* ---- 11.49 Model: figures of a run -------------------------------------- */
+/* ---- 11.50 Model: figures of a run -------------------------------------- */
 // src/replay/model/figures.h
 
 static int64_t ts__model_extra(const ts_replay *r, uint32_t op);
@@ -13303,7 +14129,7 @@ static bool ts__figures_order(const ts_replay *r, ts__rsort *sort,
     bool sorted = true;
     uint32_t last = TS_NODE_NONE;
     for (uint32_t i = 0; i < r->op_count; i++) {
-        if (ts__replay_op(r, i)->skip != TS_SKIP_NOT) continue;
+        if (ts__replay_skips(r)[i] != TS_SKIP_NOT) continue;
         if (last != TS_NODE_NONE &&
             (start[last] > start[i] ||
              (start[last] == start[i] && lanes[last] > lanes[i])))
@@ -13412,15 +14238,6 @@ static void ts__lane_add(ts_lane *lane, int64_t *busy_until, int64_t start,
     }
 }
 
-static void ts__lanes_reset(ts__rvec *lanes)
-{
-    for (size_t i = 0; i < lanes->count; i++) {
-        ts_lane *const lane = (ts_lane *)lanes->data + i;
-        lane->operations = 0;
-        lane->start_ns = lane->end_ns = lane->busy_ns = 0;
-    }
-}
-
 // Computes busy times. Lanes without operations (threads) come first in the
 // list of lanes and have no result.
 static bool ts__figures_busy(ts_replay *r, const uint32_t *index, size_t count)
@@ -13495,6 +14312,20 @@ static bool ts__figures_errors(ts_replay *r, ts__rsort *sort, size_t count)
     return true;
 }
 
+// Computes the figures of a brief run.
+static void ts__figures_brief(ts_replay *r)
+{
+    ts_replay_stats *const s = &r->stats;
+    ts__figures_clear(r);
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        if (ts__replay_skips(r)[i] != TS_SKIP_NOT) continue;
+        const int64_t start = ((const int64_t *)r->start.data)[i];
+        const int64_t end = ts__op_end(r, i);
+        if (!s->operations || start < s->start_ns) s->start_ns = start;
+        if (!s->operations++ || end > s->end_ns) s->end_ns = end;
+    }
+}
+
 static bool ts__figures(ts_replay *r)
 {
     ts__rsort sort = { 0 };
@@ -13524,7 +14355,7 @@ static bool ts__rrun_open(ts__rrun *run)
     run->gap = (int64_t *)r->gap.data;
     run->missing = (uint32_t *)missing.data;
     for (size_t i = 0; i < count; i++)
-        run->start[i] = run->gap[i] = TS__NO_TIME;
+        run->start[i] = TS__NO_TIME;
     r->cycle.count = 0;
     return true;
 }
@@ -13570,7 +14401,7 @@ static bool ts__rrun_change(ts_replay *r, const int64_t *durations_ns)
 
 // Completes a run: determines which operations did not run and why, and
 // computes the figures.
-static bool ts__rrun_finish(ts__rrun *run)
+static bool ts__rrun_finish(ts__rrun *run, bool brief)
 {
     ts_replay *const r = run->replay;
     uint64_t selected = 0;
@@ -13581,7 +14412,10 @@ static bool ts__rrun_finish(ts__rrun *run)
         if (!ts__rrun_cycle(run)) return false;
         ts__cycle_reverse(&r->cycle);
     }
-    return ts__figures(r);
+    if (!brief) return ts__figures(r);
+    ts__figures_brief(r);
+    ts__rvec_close(&r->allocator, &r->gap);
+    return true;
 }
 
 static ts__rrun ts__rrun_of(ts_replay *r)
@@ -13597,15 +14431,17 @@ static ts__rrun ts__rrun_of(ts_replay *r)
     return run;
 }
 
-static bool ts__rrun_exact(ts_replay *r, const int64_t *durations_ns)
+static bool ts__rrun_exact(ts_replay *r, const ts_replay_run_desc *desc)
 {
-    if (!ts__rrun_change(r, durations_ns)) return false;
+    if (!ts__rrun_change(r, desc->durations_ns)) return false;
     ts__rrun run = ts__rrun_of(r);
     bool ok = ts__rrun_open(&run);
     if (ok) {
+        for (size_t i = 0; i < r->node_count; i++)
+            run.gap[i] = TS__NO_TIME;
         ts__rrun_edges(&run);
         ts__rrun_gaps(&run);
-        ok = ts__rrun_loop(&run) && ts__rrun_finish(&run);
+        ok = ts__rrun_loop(&run) && ts__rrun_finish(&run, desc->brief);
     }
     ts__rrun_close(&run);
     return ok;
@@ -13622,7 +14458,7 @@ TS_API ts_result ts_replay_run(ts_replay *replay,
     if (!desc) desc = &none;
     const int64_t *const durations_ns = desc->durations_ns;
     bool any = false;
-    for (uint32_t i = 0; i < replay->op_count; i++) {
+    for (uint32_t i = 0; i < replay->op_count && (durations_ns || !any); i++) {
         any |= ts__replay_selected(replay, i);
         if (durations_ns && durations_ns[i] < 0) return TS_ERR_USAGE;
     }
@@ -13634,10 +14470,10 @@ TS_API ts_result ts_replay_run(ts_replay *replay,
     if (desc->mode != TS_REPLAY_EXACT || desc->change_count ||
         desc->copy_engines || desc->share_compute)
         return TS_ERR_USAGE;
-    return ts__rrun_exact(replay, durations_ns) ? TS_OK : TS_ERR_MEMORY;
+    return ts__rrun_exact(replay, desc) ? TS_OK : TS_ERR_MEMORY;
 }
 
-/* ---- 11.50 Model: access to operations, edges, figures ------------------ */
+/* ---- 11.51 Model: access to operations, edges, figures ------------------ */
 // src/replay/model/access.h
 
 TS_API const char *ts_edge_name(uint32_t kind)
@@ -13704,7 +14540,7 @@ TS_API bool ts_replay_operation(const ts_replay *replay, size_t index,
     o.correlation = op->correlation;
     o.recorded_start_ns = ts__replay_time(replay)[i];
     o.recorded_end_ns = ts__replay_end(replay, i);
-    o.skip = (ts_skip)op->skip;
+    o.skip = (ts_skip)ts__replay_skips(replay)[i];
     o.row = ((const uint32_t *)replay->places.data)[i];
     o.file = lane->file;
     o.part = lane->part;
@@ -13826,7 +14662,7 @@ TS_API size_t ts_replay_cycle(const ts_replay *replay, const uint32_t **nodes)
     return replay->cycle.count;
 }
 
-/* ---- 11.51 Model: classes of delays ------------------------------------- */
+/* ---- 11.52 Model: classes of delays ------------------------------------- */
 // src/replay/model/classes.h
 
 // A class with fewer samples uses the delay of its coarser class.
@@ -13854,10 +14690,9 @@ typedef struct ts__class {
 
 typedef struct ts__model {
     ts__rvec classes; // ts__class
-    // uint32_t of each edge; TS_NODE_NONE: `fixed` is the delay.
+    // uint32_t of each edge: ts__fixed, and the index of its class
     ts__rvec edge_class;
-    ts__rvec fixed; // int64_t of each edge: delay in addition to its class
-    ts__rvec hold;  // ts__hold of each node
+    ts__rvec hold; // ts__hold of each node
     // int64_t of each node: time that its class does not explain.
     ts__rvec residual;
     ts__rvec is_held; // bool of each node: an edge leads to it
@@ -13868,7 +14703,6 @@ typedef struct ts__model {
     // Results of the last run.
     bool ran;
     ts__rvec offsets, targets, kinds, delay; // a changed graph
-    ts__rvec gap;      // int64_t of each node: residuals that still apply
     ts__rvec held;     // node that freed the resource a node waited for
     ts__rvec parts;    // ts_path_part
     ts__rvec extra;    // int64_t of each operation: time that changes inserted
@@ -13890,13 +14724,42 @@ static ts__class *ts__model_class(const ts__model *m, size_t i)
 {
     return (ts__class *)m->classes.data + i;
 }
-static uint32_t *ts__model_classes(const ts__model *m)
+
+// The delay of an edge in addition to that of its class: a bit of edge_class.
+typedef enum ts__fixed {
+    TS__FIXED_NONE,
+    TS__FIXED_RECORDED, // the recorded time between its source and its target
+    TS__FIXED_CALL      // the duration of the node that it comes from
+} ts__fixed;
+
+#define TS__CLASS_BITS 30
+// The index of no class: the edge has a fixed delay alone.
+#define TS__CLASS_NONE ((UINT32_C(1) << TS__CLASS_BITS) - 1)
+
+static void ts__model_edge_set(const ts__model *m, uint32_t e,
+                               uint32_t class_of, ts__fixed fixed)
 {
-    return (uint32_t *)m->edge_class.data;
+    ((uint32_t *)m->edge_class.data)[e] =
+        (uint32_t)fixed << TS__CLASS_BITS | class_of;
 }
-static int64_t *ts__model_fixed(const ts__model *m)
+// Returns the class of an edge; TS_NODE_NONE: none.
+static uint32_t ts__model_edge_class(const ts__model *m, uint32_t e)
 {
-    return (int64_t *)m->fixed.data;
+    const uint32_t of =
+        ((const uint32_t *)m->edge_class.data)[e] & TS__CLASS_NONE;
+    return of == TS__CLASS_NONE ? TS_NODE_NONE : of;
+}
+// Returns the delay of an edge from `from` in addition to that of its class.
+static int64_t ts__model_fixed(const ts_replay *r, const ts__model *m,
+                               uint32_t from, uint32_t e)
+{
+    switch (((const uint32_t *)m->edge_class.data)[e] >> TS__CLASS_BITS) {
+    case TS__FIXED_RECORDED:
+        return ts__replay_time(r)[ts__replay_target(r, e)] -
+               ts__rrun_source(r, from, ts__replay_kind(r, e));
+    case TS__FIXED_CALL: return ts__replay_duration(r)[from];
+    default: return 0;
+    }
 }
 static ts__hold *ts__model_holds(const ts__model *m)
 {
@@ -14002,7 +14865,7 @@ static uint32_t ts__class_find(ts_replay *r, ts__model *m,
     }
     ts__class *const c =
         (ts__class *)ts__rvec_push(&r->allocator, &m->classes, sizeof *c);
-    if (!c) return TS_NODE_NONE;
+    if (!c || m->classes.count > TS__CLASS_NONE) return TS_NODE_NONE;
     memset(c, 0, sizeof *c);
     c->parent = parent;
     c->least = INT64_MAX;
@@ -14020,13 +14883,12 @@ static uint32_t ts__class_find(ts_replay *r, ts__model *m,
     return index;
 }
 
-/* ---- 11.52 Model: calibration ------------------------------------------- */
+/* ---- 11.53 Model: calibration ------------------------------------------- */
 // src/replay/model/calibration.h
 
 typedef struct ts__calibration {
     ts_replay *replay;
     ts__model *model;
-    ts__rvec latest; // int64_t of each node: its latest source among some edges
     // uint64_t of each call: identifies the graph that it launched.
     ts__rvec graphs;
     ts__rsort sort;
@@ -14055,11 +14917,12 @@ typedef enum ts__edge_set {
     TS__EDGES_OTHERS // all others except a node's edge to its own end
 } ts__edge_set;
 
-// Finds for each node the latest source among the edges of a set.
+// Finds for each node the latest source among the edges of a set. It is where
+// the residual will be.
 static void ts__calibrate_latest(ts__calibration *c, ts__edge_set set)
 {
     const ts_replay *const r = c->replay;
-    int64_t *const latest = (int64_t *)c->latest.data;
+    int64_t *const latest = (int64_t *)c->model->residual.data;
     for (uint32_t i = 0; i < r->node_count; i++)
         latest[i] = TS__NO_TIME;
     for (uint32_t i = 0; i < r->node_count; i++) {
@@ -14084,15 +14947,14 @@ static void ts__calibrate_latest(ts__calibration *c, ts__edge_set set)
 */
 static bool ts__calibrate_is_fixed(const ts__calibration *c, uint32_t from,
                                    uint32_t to, uint8_t kind, ts__edge_set set,
-                                   int64_t *delay)
+                                   ts__fixed *delay)
 {
     const ts_replay *const r = c->replay;
     const int64_t at = ts__rrun_source(r, from, kind);
-    const int64_t recorded = ts__replay_time(r)[to] - at;
-    const int64_t latest = ((const int64_t *)c->latest.data)[to];
-    *delay = 0;
+    const int64_t latest = ((const int64_t *)c->model->residual.data)[to];
+    *delay = TS__FIXED_NONE;
     if (ts__edge_is_host(kind)) {
-        if (set == TS__EDGES_HOST && at == latest) *delay = recorded;
+        if (set == TS__EDGES_HOST && at == latest) *delay = TS__FIXED_RECORDED;
         return true;
     }
     if (to >= r->join_first) return true;
@@ -14101,12 +14963,12 @@ static bool ts__calibrate_is_fixed(const ts__calibration *c, uint32_t from,
         return true; // the queue had room: the edge only orders
     if (TS_EDGE_KIND(kind) == TS_EDGE_SELF) {
         const bool blocked = latest > at;
-        if (!blocked) *delay = recorded;
+        if (!blocked) *delay = TS__FIXED_RECORDED;
         return !blocked;
     }
     if (kind & TS_EDGE_FROM_START &&
         TS_EDGE_KIND(kind) == TS_EDGE_STREAM_ORDER) {
-        if (ts__edge_overlaps(r, from, to, kind)) *delay = recorded;
+        if (ts__edge_overlaps(r, from, to, kind)) *delay = TS__FIXED_RECORDED;
         return true;
     }
     return false;
@@ -14148,14 +15010,18 @@ static void ts__calibrate_edge(ts__calibration *c, uint32_t from, uint32_t e,
     const uint8_t kind = ts__replay_kind(r, e);
     const uint32_t to = ts__replay_target(r, e);
     if (ts__edge_is_host(kind) != (set == TS__EDGES_HOST)) return;
-    int64_t *const fixed = &ts__model_fixed(c->model)[e];
-    uint32_t *const index = &ts__model_classes(c->model)[e];
-    *index = TS_NODE_NONE;
-    if (ts__calibrate_is_fixed(c, from, to, kind, set, fixed)) return;
-    ts__class_key key = ts__class_of_edge(r, from, to, kind);
-    if (key.kind == TS_EDGE_GRAPH) key.part = ts__calibrate_graph_of(c, to);
-    *index = ts__class_find(c->replay, c->model, &key);
-    if (*index == TS_NODE_NONE) c->failed = true;
+    ts__fixed fixed;
+    uint32_t class_of = TS__CLASS_NONE;
+    if (!ts__calibrate_is_fixed(c, from, to, kind, set, &fixed)) {
+        ts__class_key key = ts__class_of_edge(r, from, to, kind);
+        if (key.kind == TS_EDGE_GRAPH) key.part = ts__calibrate_graph_of(c, to);
+        class_of = ts__class_find(c->replay, c->model, &key);
+        if (class_of == TS_NODE_NONE) {
+            c->failed = true;
+            return;
+        }
+    }
+    ts__model_edge_set(c->model, e, class_of, fixed);
 }
 
 // Gives every edge its class or its fixed delay.
@@ -14178,7 +15044,7 @@ static int64_t ts__calibrate_sample(const ts__calibration *c, uint32_t from,
     const ts_replay *const r = c->replay;
     return ts__replay_time(r)[ts__replay_target(r, e)] -
            ts__rrun_source(r, from, ts__replay_kind(r, e)) -
-           ts__model_fixed(c->model)[e];
+           ts__model_fixed(r, c->model, from, e);
 }
 
 // Finds the edge that holds each node back, with the guards of the classes as
@@ -14196,9 +15062,9 @@ static void ts__calibrate_holds(ts__calibration *c)
         const uint32_t end = ts__replay_offsets(r)[i + 1];
         for (uint32_t e = ts__replay_offsets(r)[i]; e < end; e++) {
             const uint8_t kind = ts__replay_kind(r, e);
-            const uint32_t class_of = ts__model_classes(c->model)[e];
-            int64_t at =
-                ts__rrun_source(r, i, kind) + ts__model_fixed(c->model)[e];
+            const uint32_t class_of = ts__model_edge_class(c->model, e);
+            int64_t at = ts__rrun_source(r, i, kind) +
+                         ts__model_fixed(r, c->model, i, e);
             if (class_of != TS_NODE_NONE)
                 at += ts__model_class(c->model, class_of)->guard;
             ts__hold *const hold = &holds[ts__replay_target(r, e)];
@@ -14284,7 +15150,7 @@ static void ts__sample_sum(ts__calibration *c, uint32_t class_of,
     k->kept++;
 }
 
-/* ---- 11.53 Model: fitting delays ---------------------------------------- */
+/* ---- 11.54 Model: fitting delays ---------------------------------------- */
 // src/replay/model/fit.h
 
 // Returns how far apart delays of one class may be. A wider spread is not a
@@ -14464,7 +15330,7 @@ static void ts__calibrate_launches(ts__calibration *c, bool decide)
         if (ts__replay_flags(r)[i] & TS__NODE_WAITS) continue;
         for (uint32_t e = ts__replay_offsets(r)[i];
              e < ts__replay_offsets(r)[i + 1]; e++) {
-            const uint32_t k = ts__model_classes(c->model)[e];
+            const uint32_t k = ts__model_edge_class(c->model, e);
             if (k == TS_NODE_NONE ||
                 TS_EDGE_KIND(ts__replay_kind(r, e)) != TS_EDGE_LAUNCH)
                 continue;
@@ -14472,8 +15338,8 @@ static void ts__calibrate_launches(ts__calibration *c, bool decide)
                 ts__model_class(c->model, ts__model_class(c->model, k)->of);
             const bool from_end =
                 !decide || class_of->spread < class_of->spread_from_start;
-            ts__model_fixed(c->model)[e] =
-                from_end ? ts__replay_duration(r)[i] : 0;
+            ts__model_edge_set(c->model, e, k,
+                               from_end ? TS__FIXED_CALL : TS__FIXED_NONE);
         }
     }
 }
@@ -14486,7 +15352,7 @@ static void ts__calibrate_least(ts__calibration *c)
         for (uint32_t e = ts__replay_offsets(r)[i];
              e < ts__replay_offsets(r)[i + 1]; e++) {
             const int64_t sample = ts__calibrate_sample(c, i, e);
-            uint32_t k = ts__model_classes(c->model)[e];
+            uint32_t k = ts__model_edge_class(c->model, e);
             for (; k != TS_NODE_NONE;
                  k = ts__model_class(c->model, k)->parent) {
                 ts__class *const class_of = ts__model_class(c->model, k);
@@ -14540,7 +15406,7 @@ static void ts__calibrate_residuals(ts__calibration *c)
         residual[i] = time[i];
         if (hold->edge == TS_NODE_NONE) continue;
         ((bool *)m->is_held.data)[i] = true;
-        const uint32_t k = ts__model_classes(m)[hold->edge];
+        const uint32_t k = ts__model_edge_class(m, hold->edge);
         int64_t low = -TS__CLASS_NOISE_NS, high = TS__CLASS_NOISE_NS;
         residual[i] = time[i] - hold->at;
         if (k != TS_NODE_NONE) {
@@ -14563,10 +15429,9 @@ static bool ts__model_reserve(ts_replay *r, ts__model *m)
     const ts_allocator *const a = &r->allocator;
     const size_t edges = r->targets.count, nodes = r->node_count;
     return ts__rvec_fill(a, &m->edge_class, sizeof(uint32_t), edges, 0xFF) &&
-           ts__rvec_fill(a, &m->fixed, sizeof(int64_t), edges, 0) &&
            ts__rvec_reserve(a, &m->hold, sizeof(ts__hold), nodes) &&
            ts__rvec_fill(a, &m->is_held, sizeof(bool), nodes, 0) &&
-           ts__rvec_fill(a, &m->residual, sizeof(int64_t), nodes, 0);
+           ts__rvec_reserve(a, &m->residual, sizeof(int64_t), nodes);
 }
 
 static bool ts__model_calibrate(ts_replay *r, ts__model *m)
@@ -14575,15 +15440,12 @@ static bool ts__model_calibrate(ts_replay *r, ts__model *m)
     c.replay = r;
     c.model = m;
     c.failed = !ts__model_reserve(r, m) ||
-               !ts__rvec_reserve(&r->allocator, &c.latest, sizeof(int64_t),
-                                 r->node_count) ||
                !ts__rvec_fill(&r->allocator, &c.graphs, sizeof(uint64_t),
                               r->call_count, 0);
     if (!c.failed) ts__calibrate_graphs(&c);
     if (!c.failed) ts__calibrate_edges(&c);
     if (!c.failed) ts__calibrate_rounds(&c);
     if (!c.failed) ts__calibrate_residuals(&c);
-    ts__rvec_close(&r->allocator, &c.latest);
     ts__rvec_close(&r->allocator, &c.graphs);
     ts__rsort_close(&r->allocator, &c.sort);
     ts__rvec_close(&r->allocator, &m->hold);
@@ -14591,14 +15453,16 @@ static bool ts__model_calibrate(ts_replay *r, ts__model *m)
     return m->calibrated;
 }
 
-/* ---- 11.54 Model: changes ----------------------------------------------- */
+/* ---- 11.55 Model: changes ----------------------------------------------- */
 // src/replay/model/change.h
 
 enum {
-    TS__ALTER_REMOVED = 1,  // has no duration and no delays before it
+    TS__ALTER_REMOVED =
+        TS__RUN_REMOVED,    // has no duration and no delays before it
     TS__ALTER_LAUNCHED = 2, // its launch has no latency
     TS__ALTER_FUSED = 4,    // needs no launch
-    TS__ALTER_FREE = 8      // a blocking call that no longer waits
+    TS__ALTER_FREE = 8,     // a blocking call that no longer waits
+    TS__ALTER_LED = 16      // an edge of the run leads to it
 };
 
 typedef struct ts__alter {
@@ -14615,6 +15479,7 @@ typedef struct ts__alter {
     ts__rvec spans; // ts_host_span: sorted, disjoint
     ts__rvec cuts;  // uint16_t of each operation: bits of edge kinds
     ts__rsort sort;
+    bool plain; // no edge is cut, no host time spared or scaled
 } ts__alter;
 
 typedef struct ts__alter_edge {
@@ -14636,12 +15501,13 @@ static int64_t ts__ratio_of(ts_ratio ratio, int64_t value)
     const bool minus = value < 0;
     const uint64_t v = minus ? (uint64_t)-value : (uint64_t)value;
     // v is below 2^63 and num below 2^32, so the doubled product is below 2^96.
-    const ts__uint128 product = (ts__uint128)v * ratio.num * 2;
-    const ts__uint128 sum =
-        (product + ratio.den - (minus ? 1 : 0)) / ((ts__uint128)ratio.den * 2);
-    if (sum > (ts__uint128)TS__REPLAY_SUM_MAX)
-        return minus ? -TS__REPLAY_SUM_MAX : TS__REPLAY_SUM_MAX;
-    return minus ? -(int64_t)sum : (int64_t)sum;
+    const ts__wide product =
+        ts__wide_product((int64_t)v, ratio.num * UINT64_C(2));
+    const ts__wide sum =
+        ts__wide_divide(ts__wide_add(product, (int64_t)ratio.den - minus),
+                        ratio.den * UINT64_C(2));
+    const int64_t result = ts__wide_clamp(sum, TS__REPLAY_SUM_MAX);
+    return minus ? -result : result;
 }
 
 // Returns value * num / den rounded half up, without overflow. num and den must
@@ -14732,13 +15598,12 @@ static size_t ts__alter_span_after(const ts__alter *a, uint32_t file,
     const ts_host_span *const all = (const ts_host_span *)a->spans.data;
     size_t low = 0, high = a->spans.count;
     while (low < high) {
-        const size_t middle = low + (high - low) / 2;
+        const size_t middle = ts__middle(low, high);
         const ts_host_span *const s = &all[middle];
-        if (s->file < file || (s->file == file && s->thread < thread) ||
-            (s->file == file && s->thread == thread && s->end_ns <= time))
-            low = middle + 1;
-        else
-            high = middle;
+        ts__halve(
+            &low, &high,
+            s->file < file || (s->file == file && s->thread < thread) ||
+                (s->file == file && s->thread == thread && s->end_ns <= time));
     }
     return low;
 }
@@ -14833,7 +15698,7 @@ static void ts__alter_rendezvous(const ts__alter *a)
     }
 }
 
-/* ---- 11.55 Model: changed times ----------------------------------------- */
+/* ---- 11.56 Model: changed times ----------------------------------------- */
 // src/replay/model/change_times.h
 
 typedef struct ts__alter_group { // of transfers between the same endpoints
@@ -15120,18 +15985,20 @@ static int64_t ts__alter_delay(const ts__alter *a, uint32_t from, uint32_t e)
     const ts_replay *const r = a->replay;
     const uint8_t kind = ts__replay_kind(r, e);
     const uint32_t to = ts__replay_target(r, e), base = TS_EDGE_KIND(kind);
-    const uint32_t class_of = ts__model_classes(a->model)[e];
-    const int64_t fixed = ts__model_fixed(a->model)[e];
+    const uint32_t class_of = ts__model_edge_class(a->model, e);
+    const int64_t fixed = ts__model_fixed(r, a->model, from, e);
     const int64_t own = class_of == TS_NODE_NONE
                             ? 0
                             : ts__model_class(a->model, class_of)->pub.delay_ns;
+    const uint8_t flags = a->flags[ts__node_owner(r, to)];
+    if (a->plain && !flags && a->duration[from] == ts__replay_duration(r)[from])
+        return ts__replay_add(fixed, own); // no change reaches it
     if (ts__alter_is_cut(a, from, to, base)) return TS__EDGE_OFF;
     if (ts__edge_is_host(kind)) {
         const int64_t at = ts__rrun_source(r, from, kind);
         return ts__alter_host_time(
             a, to, fixed - ts__alter_spared(a, to, at, at + fixed));
     }
-    const uint8_t flags = a->flags[ts__node_owner(r, to)];
     if (flags & TS__ALTER_REMOVED) return 0;
     if (flags & TS__ALTER_FREE && ts__node_owner(r, to) != to)
         return base == TS_EDGE_SELF
@@ -15196,7 +16063,7 @@ static void ts__alter_unchain(const ts__alter *a)
     }
 }
 
-/* ---- 11.56 Model: changed orders and lanes ------------------------------ */
+/* ---- 11.57 Model: changed orders and lanes ------------------------------ */
 // src/replay/model/change_order.h
 
 typedef struct ts__alter_lane {
@@ -15529,7 +16396,7 @@ static bool ts__alter_pack(ts__alter *a)
     return true;
 }
 
-/* ---- 11.57 Model: applying changes -------------------------------------- */
+/* ---- 11.58 Model: applying changes -------------------------------------- */
 // src/replay/model/change_apply.h
 
 static bool ts__alter_open(ts__alter *a)
@@ -15588,15 +16455,16 @@ static int64_t ts__alter_late_launch(const ts__alter *a, uint32_t op,
     return gap > spared ? gap - spared : 0;
 }
 
-// Copies the residuals; removed and fused operations keep none.
+// Copies the residuals to ts_replay.gap; removed and fused operations keep
+// none.
 static bool ts__alter_gaps(ts__alter *a)
 {
-    const ts_replay *const r = a->replay;
-    ts__model *const m = a->model;
-    if (!ts__rvec_reserve(&r->allocator, &m->gap, sizeof(int64_t),
+    ts_replay *const r = a->replay;
+    const ts__model *const m = a->model;
+    if (!ts__rvec_reserve(&r->allocator, &r->gap, sizeof(int64_t),
                           r->node_count))
         return false;
-    int64_t *const gap = (int64_t *)m->gap.data;
+    int64_t *const gap = (int64_t *)r->gap.data;
     memcpy(gap, m->residual.data, r->node_count * sizeof *gap);
     for (uint32_t i = 0; i < r->node_count; i++) {
         const uint32_t owner = ts__node_owner(r, i);
@@ -15625,6 +16493,9 @@ static bool ts__alter_all(ts__alter *a)
     ts__alter_spans_merge(a);
     ts__alter_spare_calls(a);
     ts__alter_calls_last(a);
+    a->plain = !a->cuts.count && !a->spans.count;
+    for (size_t i = 0; i < r->parts.count; i++)
+        a->plain &= a->host[i].num == a->host[i].den;
     const int64_t *const extra = (const int64_t *)a->model->extra.data;
     for (uint32_t i = 0; a->model->extra.count && i < r->op_count; i++)
         a->duration[i] = ts__replay_add(a->duration[i], extra[i]);
@@ -15641,7 +16512,7 @@ static bool ts__alter_all(ts__alter *a)
     return !a->edges.count || ts__alter_pack(a);
 }
 
-/* ---- 11.58 Model: limits on resources ----------------------------------- */
+/* ---- 11.59 Model: limits on resources ----------------------------------- */
 // src/replay/model/limits.h
 
 /*
@@ -16113,11 +16984,10 @@ static bool ts__rrun_timed(ts__rrun *run, ts__limits *limits, uint32_t *held)
     return !t.failed;
 }
 
-/* ---- 11.59 Model: critical path ----------------------------------------- */
+/* ---- 11.60 Model: critical path ----------------------------------------- */
 // src/replay/model/path.h
 
-typedef struct ts__bound { // the edge that held a node back
-    int64_t at;
+typedef struct ts__bound { // the edge that held a node back, and its source
     uint32_t from, edge;
 } ts__bound;
 
@@ -16158,14 +17028,22 @@ static int64_t ts__walk_source(const ts__walk *w, uint32_t node, uint8_t kind)
 // Returns the delay of an edge. For a run as recorded, it is the usual delay of
 // its class: work that ended just now holds back less than a launch a moment
 // earlier.
-static int64_t ts__walk_delay(const ts__walk *w, uint32_t e)
+static int64_t ts__walk_delay(const ts__walk *w, uint32_t from, uint32_t e)
 {
     if (w->run.delay) return w->run.delay[e];
-    const uint32_t class_of = ts__model_classes(w->model)[e];
-    return ts__model_fixed(w->model)[e] +
+    const uint32_t class_of = ts__model_edge_class(w->model, e);
+    return ts__model_fixed(w->replay, w->model, from, e) +
            (class_of == TS_NODE_NONE
                 ? 0
                 : ts__model_class(w->model, class_of)->pub.delay_ns);
+}
+
+// Returns when an edge lets its target start.
+static int64_t ts__walk_at(const ts__walk *w, ts__bound edge)
+{
+    return ts__replay_add(
+        ts__walk_source(w, edge.from, w->run.kinds[edge.edge]),
+        ts__walk_delay(w, edge.from, edge.edge));
 }
 
 static bool ts__walk_bounds(ts__walk *w)
@@ -16180,15 +17058,15 @@ static bool ts__walk_bounds(ts__walk *w)
             continue;
         for (uint32_t e = w->run.offsets[i]; e < w->run.offsets[i + 1]; e++) {
             ts__bound *const bound = &bounds[w->run.targets[e]];
-            int64_t at = ts__walk_source(w, i, w->run.kinds[e]);
-            at = ts__replay_add(at, ts__walk_delay(w, e));
+            const ts__bound found = { i, e };
             // On a tie the launch edge is chosen, as in ts__calibrate_holds.
             const bool launches =
                 !w->modelled && TS_EDGE_KIND(w->run.kinds[e]) == TS_EDGE_LAUNCH;
-            if (bound->from != TS_NODE_NONE &&
-                (at < bound->at || (at == bound->at && !launches)))
-                continue;
-            const ts__bound found = { at, i, e };
+            if (bound->from != TS_NODE_NONE) {
+                const int64_t at = ts__walk_at(w, found);
+                const int64_t before = ts__walk_at(w, *bound);
+                if (at < before || (at == before && !launches)) continue;
+            }
             *bound = found;
         }
     }
@@ -16304,7 +17182,7 @@ static int64_t ts__walk_thread_begin(const ts_replay *r, uint32_t call)
 static bool ts__walk_assumes(const ts__walk *w, uint32_t e)
 {
     if (w->model->offsets.count) return false;
-    const uint32_t class_of = ts__model_classes(w->model)[e];
+    const uint32_t class_of = ts__model_edge_class(w->model, e);
     if (class_of == TS_NODE_NONE) return false;
     const uint32_t of = ts__model_class(w->model, class_of)->of;
     return ts__model_class(w->model, of)->kept < TS__CLASS_SAMPLES;
@@ -16332,9 +17210,10 @@ static uint32_t ts__walk_back(ts__walk *w, uint32_t node, bool *from_start)
     const uint8_t kind = w->run.kinds[bound->edge];
     *from_start = kind & TS_EDGE_FROM_START;
     const int64_t source = ts__walk_source(w, bound->from, kind);
-    ts__walk_part(
-        w, w->modelled ? bound->at : ts__walk_usual_start(w, node, source),
-        owner, TS_EDGE_KIND(kind), true, TS_COST_UNEXPLAINED);
+    ts__walk_part(w,
+                  w->modelled ? ts__walk_at(w, *bound)
+                              : ts__walk_usual_start(w, node, source),
+                  owner, TS_EDGE_KIND(kind), true, TS_COST_UNEXPLAINED);
     if (w->modelled && w->until > source && ts__walk_assumes(w, bound->edge))
         w->model->path.assumed_ns += w->until - source;
     ts__walk_part(w, source, owner, TS_EDGE_KIND(kind), true,
@@ -16350,7 +17229,7 @@ static uint32_t ts__walk_last(const ts__walk *w)
     uint32_t last = TS_NODE_NONE;
     int64_t latest = 0;
     for (uint32_t i = 0; i < r->op_count; i++) {
-        if (ts__replay_op(r, i)->skip != TS_SKIP_NOT) continue;
+        if (ts__replay_skips(r)[i] != TS_SKIP_NOT) continue;
         const uint32_t end = ts__replay_end_node(r, i);
         const int64_t at = ts__walk_end(w, end);
         if (last != TS_NODE_NONE && at <= latest) continue;
@@ -16456,7 +17335,7 @@ TS_API ts_result ts_replay_path(ts_replay *replay, ts_path *path)
     return TS_OK;
 }
 
-/* ---- 11.60 Model: steps ------------------------------------------------- */
+/* ---- 11.61 Model: steps ------------------------------------------------- */
 // src/replay/model/steps.h
 
 typedef struct ts__step_zone {
@@ -16552,8 +17431,7 @@ static void ts__steps_times(const ts_replay *r, ts__model *m)
     ts_step *const steps = (ts_step *)m->steps.data;
     const size_t count = m->steps.count;
     for (uint32_t i = 0; i < r->op_count; i++) {
-        const ts__op *const op = ts__replay_op(r, i);
-        if (op->skip != TS_SKIP_NOT) continue;
+        if (ts__replay_skips(r)[i] != TS_SKIP_NOT) continue;
         ts_step *const step = &steps[ts__steps_find(m, ts__alter_issue(r, i))];
         const int64_t end = ts__op_end(r, i), was = ts__replay_end(r, i);
         if (!step->operations++ || end > step->end_ns) step->end_ns = end;
@@ -16629,7 +17507,7 @@ TS_API ts_result ts_replay_steps(ts_replay *replay, const ts_step **steps,
     return TS_OK;
 }
 
-/* ---- 11.61 Model: the run of a model ------------------------------------ */
+/* ---- 11.62 Model: the run of a model ------------------------------------ */
 // src/replay/model/run.h
 
 static void ts__model_forget(ts_replay *r)
@@ -16637,6 +17515,7 @@ static void ts__model_forget(ts_replay *r)
     ts__model *const m = r->model;
     if (!m) return;
     m->ran = m->has_path = m->has_steps = false;
+    ts__rvec_close(&r->allocator, &m->parts);
     m->held.count = m->extra.count = m->inserted.count = m->offsets.count = 0;
 }
 
@@ -16644,13 +17523,12 @@ static void ts__model_close(ts_replay *r)
 {
     ts__model *const m = r->model;
     if (!m) return;
-    ts__rvec *const vecs[] = {
-        &m->classes,  &m->edge_class, &m->fixed,         &m->hold,
-        &m->residual, &m->is_held,    &m->known.entries, &m->offsets,
-        &m->targets,  &m->kinds,      &m->delay,         &m->gap,
-        &m->held,     &m->parts,      &m->extra,         &m->inserted,
-        &m->steps,    &m->step_zones
-    };
+    ts__rvec *const vecs[] = { &m->classes,   &m->edge_class, &m->hold,
+                               &m->residual,  &m->is_held,    &m->known.entries,
+                               &m->offsets,   &m->targets,    &m->kinds,
+                               &m->delay,     &m->held,       &m->parts,
+                               &m->extra,     &m->inserted,   &m->steps,
+                               &m->step_zones };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&r->allocator, vecs[i]);
     r->allocator.resize(r->allocator.user, m, sizeof *m, 0);
@@ -16695,39 +17573,51 @@ static int64_t ts__model_sooner(const ts_replay *r, uint32_t node,
     return sum;
 }
 
-// Sets the residuals of the run. A node without edges in the record starts when
-// it did there, or later if a change or a selection made it wait for something.
-static void ts__model_gaps(ts__rrun *run, const ts__model *m,
-                           const ts_replay_run_desc *desc)
+/*
+    Counts the edges into every node, and finds the latest of those that the run
+    does not fire, as ts__rrun_edges does.
+
+    Keeps streams first in, first out: an operation that began sooner than usual
+    in the record still starts after the end of its predecessor on the stream.
+    The record itself satisfies this, so an unchanged run stays the same.
+*/
+static void ts__model_edges(ts__rrun *run, const ts__model *m, uint8_t *flags)
 {
     const ts_replay *const r = run->replay;
+    int64_t *const delay = (int64_t *)m->delay.data;
     for (uint32_t i = 0; i < r->node_count; i++) {
-        const bool led_to = run->gap[i] != TS__NO_TIME;
-        run->gap[i] = 0;
-        if (ts__model_is_held(m, i) && led_to) {
-            run->gap[i] = ((const int64_t *)m->gap.data)[i];
-            continue;
+        const bool counts = ts__rrun_counts(r, i);
+        const bool fires = ts__replay_selected(r, i);
+        for (uint32_t e = run->offsets[i]; e < run->offsets[i + 1]; e++) {
+            const uint32_t to = run->targets[e];
+            if (run->kinds[e] == TS_EDGE_STREAM_ORDER && run->gap[to] < 0 &&
+                ts__model_is_held(m, to) && delay[e] != TS__EDGE_OFF &&
+                delay[e] < -run->gap[to])
+                delay[e] = -run->gap[to];
+            if (!counts) continue;
+            if (delay[e] != TS__EDGE_OFF) flags[to] |= TS__ALTER_LED;
+            run->missing[to] += fires;
+            if (fires) continue;
+            const int64_t at =
+                ts__rrun_at(run, e, ts__rrun_source(r, i, run->kinds[e]));
+            if (at > run->start[to]) run->start[to] = at;
         }
-        const int64_t begin = ts__replay_add(ts__replay_time(r)[i],
-                                             -ts__model_sooner(r, i, desc));
-        if (run->start[i] < begin) run->start[i] = begin;
     }
 }
 
-// Keeps streams first in, first out: an operation that began sooner than usual
-// in the record still starts after the end of its predecessor on the stream.
-// The record itself satisfies this, so an unchanged run stays the same.
-static void ts__model_keep_fifo(const ts__rrun *run, ts__model *m)
+// Leaves the residuals of the nodes to which an edge leads. A node without
+// edges in the record starts when it did there, or later if a change or a
+// selection made it wait for something.
+static void ts__model_gaps(ts__rrun *run, const ts__model *m,
+                           const ts_replay_run_desc *desc, const uint8_t *flags)
 {
     const ts_replay *const r = run->replay;
-    const int64_t *const gap = (const int64_t *)m->gap.data;
-    int64_t *const delay = (int64_t *)m->delay.data;
-    for (uint32_t e = 0; e < run->offsets[r->node_count]; e++) {
-        const uint32_t to = run->targets[e];
-        if (run->kinds[e] == TS_EDGE_STREAM_ORDER && gap[to] < 0 &&
-            ts__model_is_held(m, to) && delay[e] != TS__EDGE_OFF &&
-            delay[e] < -gap[to])
-            delay[e] = -gap[to];
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        if (ts__model_is_held(m, i) && flags[i] & TS__ALTER_LED) continue;
+        run->gap[i] = 0;
+        const int64_t begin = ts__replay_add(ts__replay_time(r)[i],
+                                             -ts__model_sooner(r, i, desc));
+        if (run->start[i] < begin) run->start[i] = begin;
     }
 }
 
@@ -16772,20 +17662,12 @@ static bool ts__model_run_changed(ts_replay *r, const ts_replay_run_desc *desc)
     ts__rrun run = ts__model_graph(r);
     if (ok) ok = ts__rrun_open(&run);
     if (ok) {
-        ts__model_keep_fifo(&run, r->model);
-        ts__rrun_edges(&run);
-        ts__model_gaps(&run, r->model, desc);
-        ok = ts__model_loop(&run, desc);
+        ts__model_edges(&run, r->model, alter.flags);
+        ts__model_gaps(&run, r->model, desc, alter.flags);
+        run.flags = alter.flags;
+        ok = ts__model_loop(&run, desc) && ts__rrun_finish(&run, desc->brief);
     }
-    ts__rvec removed = { 0 };
-    ok = ok &&
-         ts__rvec_reserve(&r->allocator, &removed, sizeof(bool), r->op_count);
-    run.removed = (const bool *)removed.data;
-    for (uint32_t i = 0; ok && i < r->op_count; i++)
-        ((bool *)removed.data)[i] = alter.flags[i] & TS__ALTER_REMOVED;
-    ok = ok && ts__rrun_finish(&run);
     if (ok) ts__model_inserted(r);
-    ts__rvec_close(&r->allocator, &removed);
     ts__rrun_close(&run);
     ts__alter_close(&alter);
     return ok;
@@ -16825,7 +17707,7 @@ TS_API const char *ts_cost_name(uint32_t cost)
     TS__NAME_IN(TS_COSTS, cost);
 }
 
-/* ---- 11.62 Timeline: state ---------------------------------------------- */
+/* ---- 11.63 Timeline: state ---------------------------------------------- */
 // src/replay/timeline/state.h
 
 typedef struct ts__tl_device {
@@ -16983,7 +17865,7 @@ static bool ts__tl_covers(const ts_timeline *t, uint32_t op)
         ts__kind_of_host(ts__replay_op(r, op)->kind,
                          ts__replay_lane_at(r, lane)->fifo))
         return false;
-    return !t->replayed || ts__replay_op(r, op)->skip == TS_SKIP_NOT;
+    return !t->replayed || ts__replay_skips(r)[op] == TS_SKIP_NOT;
 }
 
 // Sorts the operations by their begin in the run.
@@ -17024,7 +17906,7 @@ static bool ts__tl_order(ts_timeline *t)
     return !t->replayed || ts__tl_reorder(t);
 }
 
-/* ---- 11.63 Timeline: root causes of waits ------------------------------- */
+/* ---- 11.64 Timeline: root causes of waits ------------------------------- */
 // src/replay/timeline/waits.h
 
 // Returns the index of a node when calls are left out; calls have no bonds
@@ -17249,7 +18131,7 @@ static bool ts__tl_find_roots(ts_timeline *t)
     return ok;
 }
 
-/* ---- 11.64 Timeline: blocked threads ------------------------------------ */
+/* ---- 11.65 Timeline: blocked threads ------------------------------------ */
 // src/replay/timeline/threads.h
 
 static bool ts__tl_block_add(ts_timeline *t, int sort, uint32_t node,
@@ -17359,15 +18241,12 @@ static size_t ts__tl_block_find(const ts__rvec *blocks, uint32_t lane,
     const ts__tl_block *const list = (const ts__tl_block *)blocks->data;
     size_t low = 0, high = blocks->count;
     while (low < high) {
-        const size_t middle = low + (high - low) / 2;
+        const size_t middle = ts__middle(low, high);
         const ts__tl_block *const b = &list[middle];
         const bool less =
             b->lane != lane ? b->lane < lane
                             : b->end_ns < time || (after && b->end_ns == time);
-        if (less)
-            low = middle + 1;
-        else
-            high = middle;
+        ts__halve(&low, &high, less);
     }
     return low;
 }
@@ -17395,7 +18274,7 @@ static int64_t ts__tl_blocked(const ts_timeline *t, int sort, uint32_t lane,
     return sum;
 }
 
-/* ---- 11.65 Timeline: lists by device and stream ------------------------- */
+/* ---- 11.66 Timeline: lists by device and stream ------------------------- */
 // src/replay/timeline/lists.h
 
 // Whether a node waited for something other than its call and its predecessor
@@ -17521,7 +18400,7 @@ static bool ts__tl_lists(ts_timeline *t)
     return ok;
 }
 
-/* ---- 11.66 Timeline: busy, idle, concurrency ---------------------------- */
+/* ---- 11.67 Timeline: busy, idle, concurrency ---------------------------- */
 // src/replay/timeline/busy.h
 
 static ts_work ts__tl_work(uint8_t kind)
@@ -17689,7 +18568,7 @@ static bool ts__tl_sweep_device(ts_timeline *t, size_t index)
     return ok;
 }
 
-/* ---- 11.67 Timeline: queues and launches -------------------------------- */
+/* ---- 11.68 Timeline: queues and launches -------------------------------- */
 // src/replay/timeline/queues.h
 
 // Returns the value at index `place` of the sorted values without sorting them:
@@ -17840,23 +18719,15 @@ static bool ts__tl_launches(ts_timeline *t, size_t device)
 static uint32_t ts__tl_depth(const ts_timeline *t, const ts__tl_device *d,
                              int64_t time_ns)
 {
-    uint32_t issued = d->first, begun = d->first, end = d[1].first;
-    while (issued < end) {
-        const uint32_t middle = issued + (end - issued) / 2;
-        if (ts__tl_i64(&t->issues)[middle] <= time_ns)
-            issued = middle + 1;
-        else
-            end = middle;
-    }
-    for (end = d[1].first; begun < end;) {
-        const uint32_t middle = begun + (end - begun) / 2;
-        const uint32_t op = ts__tl_u32(&t->by_device)[middle];
-        if (ts__tl_begin(t, op) <= time_ns)
-            begun = middle + 1;
-        else
-            end = middle;
-    }
-    return issued - begun;
+    const int64_t *const issues = ts__tl_i64(&t->issues);
+    const uint32_t *const ops = ts__tl_u32(&t->by_device);
+    size_t issued = d->first, begun = d->first, end = d[1].first;
+    while (issued < end)
+        ts__halve(&issued, &end, issues[ts__middle(issued, end)] <= time_ns);
+    for (end = d[1].first; begun < end;)
+        ts__halve(&begun, &end,
+                  ts__tl_begin(t, ops[ts__middle(begun, end)]) <= time_ns);
+    return (uint32_t)(issued - begun);
 }
 
 // Finds the highest number of operations that were issued but had not begun.
@@ -17890,7 +18761,7 @@ static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
     return true;
 }
 
-/* ---- 11.68 Timeline: the cause of a gap --------------------------------- */
+/* ---- 11.69 Timeline: the cause of a gap --------------------------------- */
 // src/replay/timeline/causes.h
 
 // Whether work that was ready at `ready` began so late that something else must
@@ -18013,7 +18884,7 @@ static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
         f->explicit_ns += part;
 }
 
-/* ---- 11.69 Timeline: open and close ------------------------------------- */
+/* ---- 11.70 Timeline: open and close ------------------------------------- */
 // src/replay/timeline/open.h
 
 // Whether the busy and idle parts of a device add up to its span.
@@ -18161,7 +19032,7 @@ TS_API void ts_timeline_close(ts_timeline *timeline)
     ts__arena_close(&a);
 }
 
-/* ---- 11.70 Timeline: access to figures ---------------------------------- */
+/* ---- 11.71 Timeline: access to figures ---------------------------------- */
 // src/replay/timeline/access.h
 
 TS_API const char *ts_state_name(uint32_t state)
@@ -18218,19 +19089,24 @@ TS_API uint32_t ts_timeline_queue_most(const ts_timeline *timeline,
     const ts__tl_device *const d = ts__tl_device_at(timeline, device);
     const int64_t *const issues = ts__tl_i64(&timeline->issues);
     uint32_t most = ts__tl_depth(timeline, d, from_ns);
-    uint32_t at = d->first, end = d[1].first;
-    while (at < end) {
-        const uint32_t middle = at + (end - at) / 2;
-        if (issues[middle] <= from_ns)
-            at = middle + 1;
-        else
-            end = middle;
-    }
+    size_t at = d->first, end = d[1].first;
+    while (at < end)
+        ts__halve(&at, &end, issues[ts__middle(at, end)] <= from_ns);
     for (; at < d[1].first && issues[at] < to_ns; at++) {
         const uint32_t depth = ts__tl_depth(timeline, d, issues[at]);
         if (depth > most) most = depth;
     }
     return most;
+}
+
+TS_API int64_t ts_timeline_issued(const ts_timeline *timeline,
+                                  uint32_t operation)
+{
+    if (operation >= timeline->replay->op_count) return INT64_MIN;
+    const bool queued = ts__tl_covers(timeline, operation) &&
+                        !ts__tl_is_synthesized(timeline, operation);
+    return queued ? ts__tl_issue(timeline, operation)
+                  : ts__tl_begin(timeline, operation);
 }
 
 TS_API size_t ts_timeline_gap_count(const ts_timeline *timeline, size_t device)
@@ -18269,7 +19145,7 @@ TS_API uint32_t ts_timeline_culprit(const ts_timeline *timeline, uint32_t node,
     return root->culprit;
 }
 
-/* ---- 11.71 Timeline: states of a stream --------------------------------- */
+/* ---- 11.72 Timeline: states of a stream --------------------------------- */
 // src/replay/timeline/stream_states.h
 
 // The operations of a stream are scattered in memory, so upcoming ones are
@@ -18433,7 +19309,7 @@ TS_API bool ts_state_spans_next(ts_state_spans *spans, ts_state_span *span)
     return spans->kept;
 }
 
-/* ---- 11.72 Timeline: windows -------------------------------------------- */
+/* ---- 11.73 Timeline: windows -------------------------------------------- */
 // src/replay/timeline/overview.h
 
 // The figures of one device in one window.
@@ -18645,13 +19521,13 @@ typedef struct ts__overview_scan {
 } ts__overview_scan;
 
 static size_t ts__overview_window_of(const ts_overview *s, int64_t time,
-                                     size_t near)
+                                     size_t guess)
 {
     size_t low = 0, high = s->window_count;
     const int64_t steps = s->steps;
-    if (time >= ts__overview_border(s, (int64_t)near * steps) &&
-        time < ts__overview_border(s, ((int64_t)near + 1) * steps))
-        return near;
+    if (time >= ts__overview_border(s, (int64_t)guess * steps) &&
+        time < ts__overview_border(s, ((int64_t)guess + 1) * steps))
+        return guess;
     while (high - low > 1) {
         const size_t middle = low + (high - low) / 2;
         if (ts__overview_border(s, (int64_t)middle * steps) <= time)
@@ -18740,7 +19616,7 @@ static bool ts__overview_before(ts_overview *s)
     return true;
 }
 
-/* ---- 11.73 Timeline: one window ----------------------------------------- */
+/* ---- 11.74 Timeline: one window ----------------------------------------- */
 // src/replay/timeline/overview_window.h
 
 // The longest gaps are kept in a heap whose root is the shortest of them.
@@ -19184,7 +20060,7 @@ TS_API bool ts_overview_window_at(const ts_overview *overview, size_t index,
     return true;
 }
 
-/* ---- 11.74 Races: memory accesses --------------------------------------- */
+/* ---- 11.75 Races: memory accesses --------------------------------------- */
 // src/replay/races/access.h
 
 // An actor accesses memory at one point of the order: an operation, the call
@@ -19453,7 +20329,7 @@ static ts__actor ts__gather_operation(const ts__gather *g, uint32_t op)
     return actor;
 }
 
-/* ---- 11.75 Races: reading the rows -------------------------------------- */
+/* ---- 11.76 Races: reading the rows -------------------------------------- */
 // src/replay/races/rows.h
 
 // Calls `take` for every chunk of some kinds, in the order of the files.
@@ -19602,13 +20478,9 @@ static size_t ts__gather_rows_of(const ts__gather *g, uint32_t op,
     const ts__access_row *const accesses =
         (const ts__access_row *)g->accesses.data;
     size_t low = 0, high = g->accesses.count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (accesses[middle].time < (int64_t)op)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high)
+        ts__halve(&low, &high,
+                  accesses[ts__middle(low, high)].time < (int64_t)op);
     size_t end = low;
     while (end < g->accesses.count && accesses[end].time == (int64_t)op)
         end++;
@@ -19686,7 +20558,7 @@ static void ts__gather_take_operations(ts__gather *g, uint32_t file,
     for (uint32_t i = 0; i < c->count && !g->failed; i++) {
         if (!ts__gather_time_ok(c, i)) continue;
         const uint32_t op = ts__finder_take(&g->finder, file, c, i, offset);
-        if (op == TS_NODE_NONE || ts__replay_op(x->replay, op)->skip) continue;
+        if (op == TS_NODE_NONE || ts__replay_skips(x->replay)[op]) continue;
         ts__actor actor = ts__gather_operation(g, op);
         actor.site = (uint32_t)ts__columns_get(c, TS_COLUMN_SITE, i);
         actor.stack = (uint32_t)ts__columns_get(c, TS_COLUMN_STACK, i);
@@ -19713,7 +20585,7 @@ static void ts__gather_take_operations(ts__gather *g, uint32_t file,
     }
 }
 
-/* ---- 11.76 Races: host accesses ----------------------------------------- */
+/* ---- 11.77 Races: host accesses ----------------------------------------- */
 // src/replay/races/host.h
 
 // Ranges of memory that GPU work accesses: disjoint and ascending.
@@ -19766,12 +20638,10 @@ static bool ts__gpu_ranges_overlap(const ts__rvec *ranges, uint32_t space,
     const ts__gpu_range *const list = (const ts__gpu_range *)ranges->data;
     size_t low = 0, high = ranges->count;
     while (low < high) { // find the first range that ends at or after `first`
-        const size_t middle = low + (high - low) / 2;
-        if (list[middle].space < space ||
-            (list[middle].space == space && list[middle].last < first))
-            low = middle + 1;
-        else
-            high = middle;
+        const size_t middle = ts__middle(low, high);
+        ts__halve(&low, &high,
+                  list[middle].space < space || (list[middle].space == space &&
+                                                 list[middle].last < first));
     }
     return low < ranges->count && list[low].space == space &&
            list[low].first <= last;
@@ -19858,7 +20728,8 @@ static ts_result ts__gather_run(ts__gather *g)
         TS_FILTER(KERNEL) | TS_FILTER(COLLECTIVE) | TS_FILTER(HOST_FUNCTION);
     for (uint32_t i = 0; i < x->replay->op_count; i++) {
         const ts__op *const op = ts__replay_op(x->replay, i);
-        x->stats.operations += !op->skip && ts__kind_accesses(op->kind);
+        x->stats.operations +=
+            !ts__replay_skips(x->replay)[i] && ts__kind_accesses(op->kind);
     }
     ts_result result =
         ts__gather_scan(g, TS_FILTER(ACCESS), ts__gather_take_accesses);
@@ -19892,7 +20763,7 @@ static void ts__gather_close(ts__gather *g)
     ts__rvec_close(a, &g->hosts);
 }
 
-/* ---- 11.77 Races: vector clocks ----------------------------------------- */
+/* ---- 11.78 Races: vector clocks ----------------------------------------- */
 // src/replay/races/vector_clocks.h
 
 /*
@@ -20071,7 +20942,7 @@ static ts__vclock *ts__vclock_join(ts__vclocks *c, ts__vclock *a, ts__vclock *b)
     return a;
 }
 
-/* ---- 11.78 Races: order of host accesses -------------------------------- */
+/* ---- 11.79 Races: order of host accesses -------------------------------- */
 // src/replay/races/host_order.h
 
 // One step of a thread: a node of the graph or an additional one.
@@ -20246,7 +21117,7 @@ static bool ts__races_place_hosts(ts_races *x)
     return ok;
 }
 
-/* ---- 11.79 Races: happens-before order ---------------------------------- */
+/* ---- 11.80 Races: happens-before order ---------------------------------- */
 // src/replay/races/happens_before.h
 
 typedef struct ts__hb_item {
@@ -20514,7 +21385,7 @@ static ts_result ts__hb_run(ts__hb *o, uint32_t *left)
     return ok ? TS_OK : too_many ? TS_ERR_UNSUPPORTED : TS_ERR_MEMORY;
 }
 
-/* ---- 11.80 Races: shadow of memory -------------------------------------- */
+/* ---- 11.81 Races: shadow of memory -------------------------------------- */
 // src/replay/races/shadow.h
 
 /*
@@ -20706,14 +21577,10 @@ static void ts__shadow_close(ts__shadow *s)
 
 static bool ts__marks_put(ts__shadow *s, ts__marks *m, const ts__mark *mark)
 {
-    uint32_t low = 0, high = m->count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (m->data[middle].chain < mark->chain)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = 0, high = m->count;
+    while (low < high)
+        ts__halve(&low, &high,
+                  m->data[ts__middle(low, high)].chain < mark->chain);
     if (low < m->count && m->data[low].chain == mark->chain) {
         m->data[low] = *mark;
         return true;
@@ -20733,7 +21600,7 @@ static bool ts__marks_put(ts__shadow *s, ts__marks *m, const ts__mark *mark)
     return true;
 }
 
-/* ---- 11.81 Races: reporting --------------------------------------------- */
+/* ---- 11.82 Races: reporting --------------------------------------------- */
 // src/replay/races/report.h
 
 enum { TS__RACES_KEPT = 100000, TS__RACES_OF_LIST = 64 };
@@ -20848,7 +21715,7 @@ static void ts__race_found(ts__shadow *s, const ts__race_span *first,
     pair->free = kind != TS_RACE_USE_AFTER_FREE && kind != TS_RACE_DOUBLE_FREE;
 }
 
-/* ---- 11.82 Races: lifetimes of allocations ------------------------------ */
+/* ---- 11.83 Races: lifetimes of allocations ------------------------------ */
 // src/replay/races/lifetimes.h
 
 static void ts__lifetime_set(ts__shadow *s, uint32_t node, uint32_t span,
@@ -20947,7 +21814,7 @@ static bool ts__shadow_release(ts__shadow *s, uint32_t index)
     return false;
 }
 
-/* ---- 11.83 Races: detection --------------------------------------------- */
+/* ---- 11.84 Races: detection --------------------------------------------- */
 // src/replay/races/detect.h
 
 typedef struct ts__check { // the access being checked
@@ -21119,7 +21986,7 @@ static bool ts__shadow_visit(void *user, uint32_t node, const ts__vclock *in)
     return !s->failed;
 }
 
-/* ---- 11.84 Races: open and close ---------------------------------------- */
+/* ---- 11.85 Races: open and close ---------------------------------------- */
 // src/replay/races/open.h
 
 // Links the actors of each node. Actors without a node, or without memory, are
@@ -21242,7 +22109,7 @@ TS_API ts_text ts_race_side_label(const ts_races *races,
     return text;
 }
 
-/* ---- 11.85 Races: events and their predecessors ------------------------- */
+/* ---- 11.86 Races: events and their predecessors ------------------------- */
 // src/replay/races/predecessors.h
 
 // All memory accesses of one node of the order.
@@ -21384,7 +22251,7 @@ static ts_result ts__races_trace(ts_races *x)
     return result;
 }
 
-/* ---- 11.86 Races: symbolic memory --------------------------------------- */
+/* ---- 11.87 Races: symbolic memory --------------------------------------- */
 // src/replay/races/symbolic.h
 
 // The content of a cell: the bytes of the object `id` from `offset` on.
@@ -21604,7 +22471,7 @@ static uint64_t ts__trial_run(ts__trial *t, const uint32_t *order,
     return digest;
 }
 
-/* ---- 11.87 Races: other orders ------------------------------------------ */
+/* ---- 11.88 Races: other orders ------------------------------------------ */
 // src/replay/races/orders.h
 
 static uint64_t ts__trial_random(ts__trial *t, uint64_t limit)
@@ -21767,7 +22634,7 @@ static bool ts__trial_pairs(ts__trial *t)
     return ok;
 }
 
-/* ---- 11.88 Races: reducing an order ------------------------------------- */
+/* ---- 11.89 Races: reducing an order ------------------------------------- */
 // src/replay/races/reduce_order.h
 
 // Sets `tried` to the first k steps of the order found, followed by all others
@@ -21899,7 +22766,7 @@ static void ts__trial_reduce(ts__trial *t, uint64_t recorded,
     ts__trial_sides(t->races, tried[at + 1], tried[at], result);
 }
 
-/* ---- 11.89 Races: exploring orders -------------------------------------- */
+/* ---- 11.90 Races: exploring orders -------------------------------------- */
 // src/replay/races/explore.h
 
 // Returns the cells of the widest span, the most that a copy can move at once.
@@ -22071,7 +22938,7 @@ TS_API uint32_t ts_races_step_lane(const ts_races *races, uint32_t step)
     return step < races->events.count ? ts__races_event(races, step)->chain : 0;
 }
 
-/* ---- 11.90 Execution: captures ------------------------------------------ */
+/* ---- 11.91 Execution: captures ------------------------------------------ */
 // src/replay/execute/captures.h
 
 TS_API const char *ts_reason_name(uint32_t reason)
@@ -22425,13 +23292,9 @@ TS_API bool ts_reader_image(ts_reader *reader, uint32_t id,
     ts__captures_list(reader);
     size_t low = 0;
     size_t high = ts__images_sort(reader) ? reader->images_sorted : 0;
-    while (low < high) { // find the first one with this number
-        const size_t middle = low + (high - low) / 2;
-        if (reader->image_places[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high) // find the first one with this number
+        ts__halve(&low, &high,
+                  reader->image_places[ts__middle(low, high)].id < id);
     const bool there =
         low < reader->images_sorted && reader->image_places[low].id == id;
     if (there) *image = reader->images[reader->image_places[low].index];
@@ -22439,7 +23302,7 @@ TS_API bool ts_reader_image(ts_reader *reader, uint32_t id,
     return there;
 }
 
-/* ---- 11.91 Execution: state --------------------------------------------- */
+/* ---- 11.92 Execution: state --------------------------------------------- */
 // src/replay/execute/state.h
 
 // A range is an allocation of the record and its current memory. Each chunk has
@@ -22704,7 +23567,7 @@ static ts_reason ts__ex_reason(const ts_execution *e, ts_result result)
     return own && own < TS_REASON_LIMIT ? own : reason;
 }
 
-/* ---- 11.92 Execution: code and memory ----------------------------------- */
+/* ---- 11.93 Execution: code and memory ----------------------------------- */
 // src/replay/execute/memory.h
 
 // Finds the bytes of code, if the trace has them. Returns false if there is no
@@ -22967,7 +23830,7 @@ static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
     return reason;
 }
 
-/* ---- 11.93 Execution: contents ------------------------------------------ */
+/* ---- 11.94 Execution: contents ------------------------------------------ */
 // src/replay/execute/contents.h
 
 /*
@@ -23090,7 +23953,7 @@ static ts_result ts__ex_fill(ts_execution *e, ts_execution_item *item)
     return TS_OK;
 }
 
-/* ---- 11.94 Execution: addresses ----------------------------------------- */
+/* ---- 11.95 Execution: addresses ----------------------------------------- */
 // src/replay/execute/addresses.h
 
 // Whether a range is at another address than in the record. Memory of the host
@@ -23284,7 +24147,7 @@ static bool ts__ex_translate(const ts_execution *e, const ts_capture_node *n,
     return false;
 }
 
-/* ---- 11.95 Execution: comparison ---------------------------------------- */
+/* ---- 11.96 Execution: comparison ---------------------------------------- */
 // src/replay/execute/compare.h
 
 // The layout of elements of a type. Floats have exponent and mantissa bits.
@@ -23614,7 +24477,7 @@ static ts_result ts__ex_check(ts_execution *e, ts_execution_item *item)
     return TS_OK;
 }
 
-/* ---- 11.96 Execution: submitting ---------------------------------------- */
+/* ---- 11.97 Execution: submitting ---------------------------------------- */
 // src/replay/execute/submit.h
 
 // Finds or makes the stream of a track. Returns NULL if out of memory, or if
@@ -23954,7 +24817,7 @@ static ts_result ts__ex_submit(ts_execution *e)
     return result;
 }
 
-/* ---- 11.97 Execution: operations ---------------------------------------- */
+/* ---- 11.98 Execution: operations ---------------------------------------- */
 // src/replay/execute/operations.h
 
 static uint64_t ts__ex_now(void)
@@ -24415,7 +25278,7 @@ TS_API void ts_execution_close(ts_execution *e)
     ts__mem_put(&a, e, sizeof *e);
 }
 
-/* ---- 11.98 Execution: plan of concurrent operations --------------------- */
+/* ---- 11.99 Execution: plan of concurrent operations --------------------- */
 // src/replay/execute/concurrent_plan.h
 
 // Recorded contents of a chunk that no replayed operation produces, put in
@@ -24756,7 +25619,7 @@ static ts_result ts__ex_end_range(ts_execution *e, ts__ex_plan *p,
     return TS_OK;
 }
 
-/* ---- 11.99 Execution: concurrent operations ----------------------------- */
+/* ---- 11.100 Execution: concurrent operations ---------------------------- */
 // src/replay/execute/concurrent.h
 
 // Compares the contents that a patch replaced with the record.
@@ -25045,7 +25908,7 @@ TS_API ts_result ts_execution_run_concurrent(ts_execution *e,
     return result;
 }
 
-/* ---- 11.100 Execution: dependencies between streams --------------------- */
+/* ---- 11.101 Execution: dependencies between streams --------------------- */
 // src/replay/execute/streams.h
 
 /*

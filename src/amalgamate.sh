@@ -1,9 +1,9 @@
 #!/bin/sh
 # Prints the header that is made from the sections in a folder, in the order of
-# its file `order`: src/amalgamate.sh [--lines] src/record
-# Sections are numbered here, as the headings of CONTENTS are: a heading of ====
-# begins a section, one of ---- a part of the section before. With --lines a
-# compiler's messages name the section's file.
+# its file `order`: src/amalgamate.sh [--lines] src/record. Numbers the
+# sections, and the headings in CONTENTS: a heading of ==== begins a section,
+# one of ---- a part of the section before. With --lines the compiler's
+# messages name the section's file.
 set -eu
 lines=0
 if test "$1" = --lines; then

@@ -16,6 +16,19 @@
 #include <pthread.h>
 #include <unistd.h> // sysconf
 #endif
+#ifdef _WIN32
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include <windows.h>
+
+#include <fcntl.h>
+#include <io.h>
+#include <malloc.h>
+#endif
 #ifndef TRACESMITH_NO_FILES
 #include <errno.h>
 #include <fcntl.h>
@@ -30,6 +43,9 @@
 #define XXH_INLINE_ALL
 #endif
 #include <xxhash.h>
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#endif
 #ifdef TRACESMITH_ZSTD
 #ifndef ZSTD_STATIC_LINKING_ONLY
 #define ZSTD_STATIC_LINKING_ONLY // for contexts in our own memory

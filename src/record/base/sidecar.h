@@ -5,13 +5,14 @@
     !defined(TS__SIDECAR_IMPLEMENTED)
 #define TS__SIDECAR_IMPLEMENTED
 
-#ifndef TRACESMITH_NO_FILES
-#include <sys/mman.h>
-#endif
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "traces are little-endian, this machine is not: TRACESMITH_DISABLE"
 #undef TRACESMITH_IMPLEMENTATION
 #undef TRACESMITH_REPLAY_IMPLEMENTATION
+#elif !defined(TRACESMITH_NO_FILES)
+#include <sys/mman.h>
+#endif
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ // refused above
 #elif defined(TRACESMITH_IMPLEMENTATION) && !defined(MREMAP_MAYMOVE) && \
     !defined(TRACESMITH_NO_FILES)
 #error "include tracesmith.h before system headers, or define _GNU_SOURCE"
@@ -45,7 +46,7 @@ typedef struct ts__sidecar_head {
     uint64_t device, inode;   // the trace's; 0: it has not been made yet
     char trace[TS__PATH_MAX]; // its path
 } ts__sidecar_head;
-#define TS__SIDECAR_MAGIC "TSRIN3\x1a\n"
+#define TS__SIDECAR_MAGIC "TSRIN4\x1a\n"
 
 // The sidecar's name in a directory; false if it is too long.
 static bool ts__sidecar_name(char *out, const char *dir,

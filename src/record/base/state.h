@@ -150,8 +150,15 @@ typedef struct ts__block { // of the dictionary
     uint32_t session;  // not 0: of its log, and of the process: see ts__shelf
 } ts__block;
 // Kinds of entries in addition to those of chunks. PACKED: a stack in words,
-// see ts__stack_get. The other two are never written to a trace.
-enum { TS__ENTRY_PACKED = 13, TS__ENTRY_BLOB = 14, TS__ENTRY_COUNTER = 15 };
+// see ts__stack_get. The others are never written to a trace.
+enum {
+    TS__ENTRY_PACKED = 13,
+    TS__ENTRY_BLOB = 14,
+    TS__ENTRY_COUNTER = 15,
+    TS__ENTRY_PLACE = 16, // a site without a name
+    TS__ENTRY_LIMIT,
+    TS__ENTRY_NAMED = 31 // | place << 5; a name: the site of it in this place
+};
 
 enum { TS__OPEN_ZONES_MAX = 16384 };
 typedef struct ts__open_zone {
@@ -234,7 +241,7 @@ typedef struct ts__core {
     // that it is being copied into.
     ts__entry **table, **table_next;
     uint32_t table_used;
-    uint32_t last_id[16]; // by chunk kind
+    uint32_t last_id[TS__ENTRY_LIMIT]; // by kind of entry
     // Session.
     ts_session_desc desc;
     char path[TS__PATH_MAX], snapshot_path[TS__PATH_MAX];

@@ -71,7 +71,7 @@ const uint8_t *ts_event_columns(uint32_t kind)
 #define TS__GPU \
     TS__C(START), TS__C(DURATION), TS__C(CORRELATION), TS__C(QUEUED), \
         TS__C(SUBMITTED), TS__C(THREAD), TS__C(SITE), TS__C(STACK)
-    // By event kind; 0 and 15 are no kinds.
+    // By event kind; 0 is none.
     static const uint8_t columns[TS_EVENT_LIMIT][TS__COLUMNS_PER_EVENT + 1] = {
         { 0 },
         // zone
@@ -106,7 +106,9 @@ const uint8_t *ts_event_columns(uint32_t kind)
         // access
         { TS__C(START), TS__C(ADDRESS), TS__C(SIZE), TS__C(TYPE),
           TS__C(CORRELATION) },
-        { 0 },
+        // sample
+        { TS__C(START), TS__C(NAME), TS__C(UNIT), TS__C(TYPE), TS__C(VALUE),
+          TS__C(STACK) },
         // kernel
         { TS__GPU, TS__C(LAUNCH), TS__C(GRAPH_NODE), TS__C(GRAPH) },
         // memcpy

@@ -12,20 +12,28 @@ uint32_t ts_name_define(const char *text)
     return text ? ts_name_define_sized(text, strlen(text)) : 0;
 }
 
+// A site but for its name. False if one of its texts got no number.
+static bool ts__site_place(ts_site_entry *entry, const ts_site *site)
+{
+    memset(entry, 0, sizeof *entry);
+    if (!site) return true;
+    entry->category = ts_name_define(site->category);
+    entry->function = ts_name_define(site->function);
+    entry->file = ts_name_define(site->file);
+    entry->line = site->line;
+    entry->color = site->color;
+    return (entry->category || !site->category) &&
+           (entry->function || !site->function) && (entry->file || !site->file);
+}
+
 static uint32_t ts__site_get(const char *name, const ts_site *site)
 {
-    ts_site_entry entry;
-    memset(&entry, 0, sizeof entry);
     if (!name && site) name = site->name ? site->name : site->function;
-    entry.name = ts_name_define(name);
-    if (name && !entry.name) return 0;
-    if (site) {
-        entry.category = ts_name_define(site->category);
-        entry.function = ts_name_define(site->function);
-        entry.file = ts_name_define(site->file);
-        entry.line = site->line;
-        entry.color = site->color;
-    }
+    const uint32_t number = ts_name_define(name);
+    if (name && !number) return 0;
+    ts_site_entry entry;
+    ts__site_place(&entry, site);
+    entry.name = number;
     return ts__entry_get(TS_CHUNK_SITES, &entry, sizeof entry);
 }
 
@@ -46,9 +54,56 @@ uint32_t ts_site_define(const char *name, const ts_site *base)
     return code ? code : ts__nameless();
 }
 
-uint32_t ts__site_code(ts_site *site)
+enum { TS__NAMED_MAX = 128 }; // longer names are looked up like any site's
+
+// Remembers which site a name in a place is. May fail: then it is looked for
+// again the next time.
+static void ts__named_add(uint32_t kind, uint32_t site, const char *name,
+                          size_t size, uint64_t hash)
 {
-    const uint32_t code = ts_site_define(NULL, site);
+    ts__caller old;
+    if (!ts__enter(&old)) return;
+    ts__lock_take(&ts__c.names);
+    if (!ts__entry_find(kind, name, size, hash))
+        ts__entry_add(kind, site, name, size, hash);
+    ts__lock_give(&ts__c.names);
+    ts__leave(&old);
+}
+
+static uint32_t ts__place_code(ts_site *base)
+{
+    ts_site_entry entry;
+    // One without a text would be that of another place, too.
+    if (!ts__site_place(&entry, base)) return 0;
+    const uint32_t place = ts__entry_get(TS__ENTRY_PLACE, &entry, sizeof entry);
+    __atomic_store_n(&base->code, place, __ATOMIC_RELEASE);
+    return place;
+}
+
+TS__SMALL_END
+uint32_t ts__site_named(const char *name, ts_site *base)
+{
+    const size_t size = name ? strlen(name) : SIZE_MAX;
+    if (TS__UNLIKELY(size > TS__NAMED_MAX)) return ts_site_define(name, base);
+    const uint32_t known_place = TS__CODE(&base->code);
+    const uint32_t place = known_place ? known_place : ts__place_code(base);
+    const uint32_t kind = place << 5 | TS__ENTRY_NAMED;
+    const uint64_t hash = ts__mix(name, size, kind) | 1;
+    const ts__entry *const known = ts__entry_find(kind, name, size, hash);
+    if (TS__LIKELY(known != NULL)) return known->id;
+    const uint32_t site = ts_site_define(name, base);
+    if (site && place) ts__named_add(kind, site, name, size, hash);
+    return site;
+}
+TS__SMALL_BEGIN
+
+// What a site has as `code`, which it gets now if this is its first hit.
+static uint32_t ts__site_code(ts_site *site)
+{
+    const uint32_t known = TS__CODE(&site->code);
+    if (known) return known;
+    const uint32_t id = ts_site_define(NULL, site);
+    const uint32_t code = id ? TS__ZONE_CODE(id) : 0;
     __atomic_store_n(&site->code, code, __ATOMIC_RELEASE);
     return code;
 }
@@ -167,9 +222,13 @@ uint32_t ts_counter_define(const char *name, const char *unit, uint32_t flags)
     return ts__counter_track(name, unit, flags, true);
 }
 
-uint32_t ts__counter_code(ts_counter *counter)
+// What a counter has as `code`, likewise.
+static uint32_t ts__counter_code(ts_counter *counter)
 {
-    const uint32_t code = ts__counter_track(counter->name, NULL, 0, false);
+    const uint32_t known = TS__CODE(&counter->code);
+    if (known) return known;
+    const uint32_t id = ts__counter_track(counter->name, NULL, 0, false);
+    const uint32_t code = id ? id << 6 | TS__REC_COUNTER : 0;
     __atomic_store_n(&counter->code, code, __ATOMIC_RELEASE);
     return code ? code : ts__nameless();
 }

@@ -13,31 +13,33 @@ static bool ts__slot_ready(const ts__ring *ring, uint64_t position, uint64_t *a,
 // jump for each record.
 static uint32_t ts__record_slots(uint64_t b)
 {
-    static const uint8_t slots[TS__REC_KERNEL + 1] = { 1, 1, 1, 1, 2, 2,
-                                                       1, 2, 1, 0, 1, 3 };
+    static const uint8_t slots[TS__REC_FLOW + 1] = { 1, 1, 1, 1, 2, 2, 1,
+                                                     2, 1, 0, 1, 3, 2, 1 };
     const uint32_t kind = b & 63;
     if (kind == TS__REC_ROW) return (uint32_t)(b >> 16 & 0xFFFF);
-    return kind <= TS__REC_KERNEL ? slots[kind] : 1;
+    return kind <= TS__REC_FLOW ? slots[kind] : 1;
 }
 
 // The kind of event of a record; 0: none that this version writes.
 static uint32_t ts__record_event(uint64_t b)
 {
-    static const uint8_t events[TS__REC_KERNEL + 1] = { 0,
-                                                        TS_EVENT_ZONE,
-                                                        TS_EVENT_MARK,
-                                                        TS_EVENT_COUNTER,
-                                                        TS_EVENT_COUNTER,
-                                                        TS_EVENT_COUNTER,
-                                                        TS_EVENT_FREE,
-                                                        TS_EVENT_ALLOC,
-                                                        TS_EVENT_FRAME,
-                                                        0,
-                                                        0,
-                                                        TS_EVENT_KERNEL };
+    static const uint8_t events[TS__REC_FLOW + 1] = { 0,
+                                                      TS_EVENT_ZONE,
+                                                      TS_EVENT_MARK,
+                                                      TS_EVENT_COUNTER,
+                                                      TS_EVENT_COUNTER,
+                                                      TS_EVENT_COUNTER,
+                                                      TS_EVENT_FREE,
+                                                      TS_EVENT_ALLOC,
+                                                      TS_EVENT_FRAME,
+                                                      0,
+                                                      0,
+                                                      TS_EVENT_KERNEL,
+                                                      TS_EVENT_ZONE_ARG,
+                                                      TS_EVENT_FLOW };
     const uint32_t kind = b & 63;
     if (kind == TS__REC_ROW) return (uint32_t)(b >> 6 & 1023);
-    return kind <= TS__REC_KERNEL ? events[kind] : 0;
+    return kind <= TS__REC_FLOW ? events[kind] : 0;
 }
 
 // Reads the payload of a record; false if one of its slots is missing or it is
@@ -87,7 +89,7 @@ static bool ts__record_valid(const ts__ring *ring, uint64_t position,
         return false;
     if ((b & 63) == TS__REC_ROW) {
         const size_t columns = ts__row_values(event);
-        const size_t size = b >> 32;
+        const size_t size = (size_t)(b >> 32);
         if (size < 8 + 8 * columns || ts__slots_for(size) != slots ||
             size > 8 + 8 * columns + TS__TEXT_MAX)
             return false;
@@ -170,6 +172,7 @@ static void ts__batch_scan(ts__encoder *e, const ts__ring *ring,
     batch->sound = !dead && !batch->bad;
 }
 
+TS__SMALL_BEGIN
 // Decodes a record of ts__kernel_put into row `row`.
 static void ts__kernel_read(ts__encoder *e, const ts__ring *ring,
                             uint64_t position, uint64_t a, uint64_t b,
@@ -195,7 +198,6 @@ static void ts__kernel_read(ts__encoder *e, const ts__ring *ring,
     e->column[10][row] = 0;
 }
 
-TS__SMALL_BEGIN
 // Decodes a record's columns and text into row `row`.
 static void ts__record_read(ts__encoder *e, const ts__ring *ring,
                             uint64_t position, uint64_t a, uint64_t b,
@@ -229,9 +231,17 @@ static void ts__record_read(ts__encoder *e, const ts__ring *ring,
             (b & 63) == TS__REC_COUNTERF ? TS_VALUE_DOUBLE : TS_VALUE_INT;
         memcpy(&e->column[2][row], p, 8);
         break;
-    case TS__REC_FREE:
+    case TS__REC_FREE: // without a pool, where a flow has its phase
+    case TS__REC_FLOW:
         e->column[1][row] = b >> 16;
-        e->column[2][row] = 0;
+        e->column[2][row] = b >> 6 & 3;
+        break;
+    case TS__REC_VALUE:
+        e->column[1][row] = code;
+        e->column[2][row] = b >> 32 & (TS__CODE_LIMIT - 1);
+        e->column[3][row] = b >> 58;
+        memcpy(&e->column[4][row], p + 7, 8);
+        e->column[5][row] = 0; // stack
         break;
     case TS__REC_ALLOC: {
         uint32_t pool_site[2];

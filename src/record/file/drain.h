@@ -266,21 +266,24 @@ static void ts__open_zones(ts__encoder *e, ts__ring *const *rings,
                            uint32_t ring_count)
 {
     for (uint32_t i = 0; i < ring_count; i++) {
-        const ts__ring *const ring = rings[i];
+        ts__ring *const ring = rings[i];
         if (TS__LOAD(&ts__rest(ring)->state) != TS__RING_OWNED) continue;
-        const uint32_t depth = TS__LOAD(&ring->depth);
+        // acquire: pairs with the release in ts__ring_deeper
+        const uint32_t depth = __atomic_load_n(&ring->depth, __ATOMIC_ACQUIRE);
         for (uint32_t d = 0; d < depth && d < TS__OPEN_MAX &&
                              e->open_count < TS__OPEN_ZONES_MAX;
              d++) {
-            const ts__open *const entry = &ring->open[d];
-            const uint64_t code_depth = TS__LOAD(&entry->code_depth);
-            // Another depth: a deeper zone has overwritten the entry.
-            if (code_depth >> 32 >= depth) continue;
-            ts__open_zone *const zone = &e->open[e->open_count++];
-            zone->start = TS__LOAD(&entry->start);
-            zone->site = (uint32_t)code_depth;
+            const ts__open *const entry = ts__ring_open(ring, d);
+            ts__open_zone *const zone = &e->open[e->open_count];
+            // acquire: pairs with the releases in ts__zone_open
+            zone->start = __atomic_load_n(&entry->start, __ATOMIC_ACQUIRE);
+            zone->depth = __atomic_load_n(&entry->depth, __ATOMIC_ACQUIRE);
+            zone->site = __atomic_load_n(&entry->code, __ATOMIC_ACQUIRE) >> 6;
             zone->track = TS__LOAD(&ts__rest(ring)->owner);
-            zone->depth = (uint32_t)(code_depth >> 32);
+            // Another depth: a deeper zone has overwritten the entry, or is
+            // about to. Another start: the zone has ended meanwhile.
+            if (zone->depth < depth && zone->start == TS__LOAD(&entry->start))
+                e->open_count++;
         }
     }
 }

@@ -15,6 +15,7 @@ static uint64_t ts__snapshot_copy(const ts__ring *ring, ts__ring *copy,
     memset(copy, 0, sizeof *copy);
     copy->mask = ring->mask;
     copy->shift = ring->shift;
+    copy->lap = ring->lap;
     copy->slots = slots;
     for (uint64_t i = 0; i < size; i++) {
         slots[i].a = __atomic_load_n(&ring->slots[i].a, __ATOMIC_ACQUIRE);

@@ -22,11 +22,14 @@ static bool ts__writer_space(ts__writer *w, uint64_t end)
     if (w->final) return true;
     if (!ts__file_may_grow(need)) return false;
     if (need <= w->reserved) return true;
-    static const uint32_t steps[] = { 16u << 20, 1u << 20, 0 };
+    // Little: on a memory file system it is memory.
+    static const uint32_t steps[] = { 1u << 20, 1u << 16, 0 };
     for (int i = 0; i < 3; i++) {
         const uint64_t upto = need + steps[i];
         if (!ts__file_may_grow(upto)) continue;
-        if (fallocate(w->file.fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)upto) == 0) {
+        // From where it is reserved: a memory file system walks each page.
+        if (fallocate(w->file.fd, FALLOC_FL_KEEP_SIZE, (off_t)w->reserved,
+                      (off_t)(upto - w->reserved)) == 0) {
             w->reserved = upto;
             return true;
         }

@@ -18,47 +18,45 @@
     handlers. While nothing is recorded they do nothing.
 */
 
+// All cases of the function below that are not the usual one.
+TS_API TS__COLD void ts__mark_slow(ts_site *site);
+
 // Records a mark of a static site, whose texts must be literals.
 static inline void ts_mark(ts_site *site)
 {
-    ts__ring *const ring = ts__ring_get(1);
-    if (!ring) return;
-    const uint32_t known = TS__CODE(&site->code);
-    const uint32_t code = TS__LIKELY(known) ? known : ts__site_code(site);
-    if (TS__UNLIKELY(!code)) return;
-    const uint64_t tick = ts__tick();
-    ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
-                     TS__AS(uint64_t, code) << 6 | TS__REC_MARK);
+    const uint32_t gate = TS__LOAD(&ts__here.gate);
+    if (!gate) return;
+    const uint32_t code = TS__CODE(&site->code);
+    ts__ring *const ring = ts__mine;
+    if (TS__LIKELY(code && ts__ring_quick(ring, gate, 1)))
+        ts__ring_record(ring, code + (TS__REC_MARK - TS__REC_ZONE));
+    else
+        ts__mark_slow(site);
 }
 
 // Records a mark at a site made by ts_site_define (0: nothing).
 static inline void ts_mark_site(uint32_t site)
 {
-    ts_site made = { TS__NULL, TS__NULL, TS__NULL, TS__NULL, 0, 0, site };
+    ts_site made = { TS__NULL, TS__NULL, TS__NULL,           TS__NULL,
+                     0,        0,        TS__ZONE_CODE(site) };
     if (site) ts_mark(&made);
 }
 
-TS_API uint32_t ts__counter_code(ts_counter *counter);
-TS_API void ts__counter_wide(ts__ring *ring, uint32_t code, uint32_t record,
-                             uint64_t value);
+// All cases of the function below that are not the usual one.
+TS_API TS__COLD void ts__counter_slow(ts_counter *counter, int64_t value);
 
 // Records a sample of a static counter.
 static inline void ts_counter_int(ts_counter *counter, int64_t value)
 {
-    ts__ring *const ring = ts__ring_get(2);
-    if (!ring) return;
-    const uint32_t known = TS__CODE(&counter->code);
-    const uint32_t code = TS__LIKELY(known) ? known : ts__counter_code(counter);
-    if (TS__UNLIKELY(!code)) return;
-    if (TS__UNLIKELY(value != TS__AS(int32_t, value))) {
-        ts__counter_wide(ring, code, TS__REC_COUNTER64,
-                         TS__AS(uint64_t, value));
-        return;
-    }
-    const uint64_t tick = ts__tick();
-    ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
-                     TS__AS(uint64_t, TS__AS(uint32_t, value)) << 32 |
-                         TS__AS(uint64_t, code) << 6 | TS__REC_COUNTER);
+    const uint32_t gate = TS__LOAD(&ts__here.gate);
+    if (!gate) return;
+    const uint32_t code = TS__CODE(&counter->code);
+    ts__ring *const ring = ts__mine;
+    if (TS__LIKELY(code && value == TS__AS(int32_t, value) &&
+                   ts__ring_quick(ring, gate, 1)))
+        ts__ring_record(ring, TS__AS(uint64_t, value) << 32 | code);
+    else
+        ts__counter_slow(counter, value);
 }
 
 // Records a sample of a static counter, in floating point.
@@ -74,48 +72,49 @@ TS_API void ts_alloc_stack(const void *ptr, uint64_t size, uint32_t pool,
 TS_API void ts_zone_stack(uint32_t stack);
 
 // Any pool, category (names, 0 none), address and size.
-TS_API void ts__alloc_slow(uint64_t address, uint64_t size, uint32_t pool,
-                           uint32_t category);
-TS_API void ts__free_slow(uint64_t address, uint32_t pool);
+TS_API TS__COLD void ts__alloc_slow(uint64_t address, uint64_t size,
+                                    uint32_t pool, uint32_t category);
+TS_API TS__COLD void ts__free_slow(uint64_t address, uint32_t pool);
 
 // Records an allocation of `size` bytes at ptr (NULL: nothing). pool, category:
 // names (0: none). Its site is the innermost open zone's.
 static inline void ts_alloc(const void *ptr, uint64_t size, uint32_t pool,
                             uint32_t category)
 {
+    const uint32_t gate = TS__LOAD(&ts__here.gate);
+    if (!gate) return;
     const uint64_t address = TS__ADDRESS(ptr);
-    ts__ring *const ring = ts__ring_get(2);
-    if (!ring || !address) return;
-    if (TS__UNLIKELY(category || address >> 48 || size >> 56)) {
+    ts__ring *const ring = ts__mine;
+    if (TS__UNLIKELY(category || address >> 48 || size >> 56 ||
+                     !ts__ring_quick(ring, gate, 2))) {
         ts__alloc_slow(address, size, pool, category);
         return;
     }
-    const uint64_t tick = ts__tick();
-    const uint32_t depth = TS__LOAD(&ring->depth);
-    uint64_t site =
-        TS__LOAD(&ring->open[(depth - 1) % TS__OPEN_MAX].code_depth);
-    if (site >> 32 != depth - 1) site = 0; // none, or known no more
+    if (!address) return;
+    const uint64_t tick = ts__tick_machine();
+    const uint32_t top = TS__LOAD(&ring->depth) - 1;
+    const ts__open *const open = ts__ring_open(ring, top);
+    uint64_t site = TS__LOAD(&open->code) >> 6;
+    if (TS__LOAD(&open->depth) != top) site = 0; // none, or known no more
     const uint64_t position = ts__ring_reserve(ring, 2);
     ts__ring_count_more(ring, 1);
     ts__slot *const more = &ring->slots[(position + 1) & ring->mask];
     TS__STORE(&more->b, site << 32 | pool);
-    TS__STORE(&more->a, size << 8 | ts__ring_tag(ring, position + 1) | 1);
+    TS__STORE(&more->a, (size << 8) + ts__ring_tag(ring, position + 1) + 1);
     ts__ring_publish(ring, position, tick, address << 16 | TS__REC_ALLOC);
 }
 
 // Records that memory at ptr was freed (NULL: nothing). pool: as ts_alloc had.
 static inline void ts_free(const void *ptr, uint32_t pool)
 {
+    const uint32_t gate = TS__LOAD(&ts__here.gate);
+    if (!gate) return;
     const uint64_t address = TS__ADDRESS(ptr);
-    ts__ring *const ring = ts__ring_get(1);
-    if (!ring || !address) return;
-    if (TS__UNLIKELY(pool || address >> 48)) {
+    ts__ring *const ring = ts__mine;
+    if (TS__UNLIKELY(pool || address >> 48 || !ts__ring_quick(ring, gate, 1)))
         ts__free_slow(address, pool);
-        return;
-    }
-    const uint64_t tick = ts__tick();
-    ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
-                     address << 16 | TS__REC_FREE);
+    else if (address)
+        ts__ring_record(ring, address << 16 | TS__REC_FREE);
 }
 
 // Records a message, which ends with a zero. NULL is ignored.
@@ -134,11 +133,17 @@ TS_API void ts_span_start(uint64_t id, ts_site *site);
 // Records the start of a span at a site made by ts_site_define (0: nothing).
 static inline void ts_span_start_site(uint64_t id, uint32_t site)
 {
-    ts_site made = { TS__NULL, TS__NULL, TS__NULL, TS__NULL, 0, 0, site };
+    ts_site made = { TS__NULL, TS__NULL, TS__NULL,           TS__NULL,
+                     0,        0,        TS__ZONE_CODE(site) };
     if (site) ts_span_start(id, &made);
 }
 // Records the end of the span with this id, on any thread.
 TS_API void ts_span_end(uint64_t id);
+// Records a sample of this thread: that it was at `stack`, a number of
+// ts_stack_define, which stands for `weight` of what is sampled. name, unit:
+// names, such as of "cpu" and "ns" (0: a plain count).
+TS_API void ts_sample(uint32_t name, uint32_t unit, int64_t weight,
+                      uint32_t stack);
 
 /*
     The macros. Each has an on and an off form; off evaluates nothing but
@@ -179,30 +184,36 @@ struct ts__nothing {
 #ifdef __cplusplus
 struct ts__scope {
     ts_zone zone;
-    explicit ts__scope(ts_zone begun) : zone(begun)
+    __attribute__((always_inline)) explicit ts__scope(ts_site *site)
     {
+        ts__zone_begin(&zone, site);
     }
-    ~ts__scope()
+    ts__scope(const char *name, ts_site *base)
+    {
+        ts__zone_begin_named(&zone, name, base);
+    }
+    __attribute__((always_inline)) ~ts__scope()
     {
         ts_zone_end(&zone);
     }
     ts__scope(const ts__scope &) = delete;
     ts__scope &operator=(const ts__scope &) = delete;
 };
-#define TS__SCOPE(var, begin) const ts__scope var(begin)
+#define TS__SCOPE(var, begin, ...) ts__scope var(__VA_ARGS__)
 #else
-#define TS__SCOPE(var, begin) \
-    __attribute__((cleanup(ts_zone_end), unused)) ts_zone var = begin
+#define TS__SCOPE(var, begin, ...) \
+    __attribute__((cleanup(ts_zone_end), unused)) ts_zone var; \
+    begin(&var, __VA_ARGS__)
 #endif
 
 // `n` makes the names of a zone's variables unique, also within a line.
 #define TS__ZONE(n, ...) \
     TS__SITE(TS__JOIN(ts__site_, n), __VA_ARGS__); \
-    TS__SCOPE(TS__JOIN(ts__zone_, n), ts_zone_begin(&TS__JOIN(ts__site_, n)))
+    TS__SCOPE(TS__JOIN(ts__zone_, n), ts__zone_begin, &TS__JOIN(ts__site_, n))
 #define TS__ZONE_NAME(n, text) \
     TS__SITE(TS__JOIN(ts__site_, n), TS__NONE); \
-    TS__SCOPE(TS__JOIN(ts__zone_, n), \
-              ts__zone_begin_named(text, &TS__JOIN(ts__site_, n)))
+    TS__SCOPE(TS__JOIN(ts__zone_, n), ts__zone_begin_named, text, \
+              &TS__JOIN(ts__site_, n))
 #define TS__WITH_SITE(call, ...) \
     do { \
         TS__SITE(ts__site, __VA_ARGS__); \

@@ -441,6 +441,7 @@ typedef enum ts_transform {
     X(API_CALL, 12, "api_call") \
     X(DEPENDENCY, 13, "dependency") \
     X(ACCESS, 14, "access") \
+    X(SAMPLE, 15, "sample") \
     X(KERNEL, 16, "kernel") \
     X(MEMCPY, 17, "memcpy") \
     X(MEMSET, 18, "memset") \
@@ -497,14 +498,15 @@ typedef enum ts_event_kind {
     X(RECORD, 31, "record") \
     X(COMMUNICATOR, 32, "communicator") \
     X(SEQUENCE, 33, "sequence") \
-    X(RANKS, 34, "ranks")
+    X(RANKS, 34, "ranks") \
+    X(UNIT, 35, "unit")
 
 typedef enum ts_column {
 #define TS__X(name, value, text) TS_COLUMN_##name = value,
     TS_COLUMNS(TS__X)
 #undef TS__X
 } ts_column;
-#define TS_COLUMN_LIMIT 35
+#define TS_COLUMN_LIMIT 36
 
 #define TS_LOSSES(X) \
     X(RING_FULL, 1, "ring_full") \

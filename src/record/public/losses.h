@@ -108,6 +108,7 @@ static inline __attribute__((always_inline)) int ts__gone(size_t size)
 #define ts_frame(site)               TS__GONE_VOID(ts_frame(site))
 #define ts_flow(id, phase)           TS__GONE_VOID(ts_flow(id, phase))
 #define ts_span_start(id, site)      TS__GONE_VOID(ts_span_start(id, site))
+#define ts_sample(...)               TS__GONE_VOID(ts_sample(__VA_ARGS__))
 #define ts_span_start_site(id, site) TS__GONE_VOID(ts_span_start_site(id, site))
 #define ts_span_end(id)              TS__GONE_VOID(ts_span_end(id))
 

@@ -10,13 +10,13 @@ typedef struct ts_site {
     const char *name, *category, *function, *file;
     uint32_t line;
     uint32_t color; // 0x00RRGGBB, 0 none
-    uint32_t code;  // private: 0 until the first hit
-} ts_site;
+    uint32_t code;  // private: low half of a zone's record, 0 until the first
+} ts_site;          // hit
 
 typedef struct ts_counter { // a counter as the macros hold it
     const char *name;
-    uint32_t code; // private: 0 until the first hit
-} ts_counter;
+    uint32_t code; // private: low half of a sample's record, 0 until the first
+} ts_counter;      // hit
 
 /*
     Returns the number of a text; the same text always has the same number. At

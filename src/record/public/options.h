@@ -22,7 +22,21 @@
     TRACESMITH_STATIC          functions are static: for programs of one file,
                                whose compiler then drops unused functions
     TS_API                     how public functions are declared
+
+    The recorder needs Linux. Elsewhere TRACESMITH_DISABLE compiles a program
+    without recording, and tracesmith_replay.h reads traces.
 */
+#if defined(_WIN32) && !defined(TRACESMITH_NO_FILES) && \
+    (defined(TRACESMITH_DISABLE) || !defined(TRACESMITH_IMPLEMENTATION))
+#define TRACESMITH_NO_FILES // no sidecars,
+#define TS__WINDOWS_FILES   // but the reader opens paths
+#endif
+#if !defined(__linux__) && defined(TRACESMITH_IMPLEMENTATION) && \
+    !defined(TRACESMITH_DISABLE) && !defined(TRACESMITH_NO_FILES)
+#error "tracesmith.h records on Linux only: define TRACESMITH_DISABLE"
+#define TRACESMITH_DISABLE
+#define TRACESMITH_NO_FILES
+#endif
 #if defined(TRACESMITH_NO_FILES) && !defined(TRACESMITH_DISABLE)
 #define TRACESMITH_DISABLE
 #endif

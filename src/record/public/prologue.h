@@ -53,6 +53,9 @@
 #if defined(TRACESMITH_IMPLEMENTATION) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE // before the first system header
 #endif
+#if defined(TRACESMITH_IMPLEMENTATION) && !defined(_FILE_OFFSET_BITS)
+#define _FILE_OFFSET_BITS 64 // files of 2 GiB, on machines of 32 bits
+#endif
 #ifndef TRACESMITH_H
 #define TRACESMITH_H
 

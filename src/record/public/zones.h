@@ -20,78 +20,115 @@
 */
 typedef struct ts_zone { // private
     uint64_t start;
-    uint32_t code; // 0: nothing to end
+    uint32_t code; // low half of its record, 0: nothing to end
     uint32_t depth;
 } ts_zone;
 
-// Slow cases of the two functions below.
-TS_API uint32_t ts__site_code(ts_site *site);
-TS_API void ts__zone_end_slow(ts_zone zone, uint64_t end);
+// All cases of the two functions below that are not the usual one, each in one
+// call, so that little code lies in the way of the usual one.
+TS_API TS__COLD ts_zone ts__zone_begin_slow(ts_site *site);
+TS_API TS__COLD void ts__zone_end_slow(uint64_t start, uint32_t code,
+                                       uint32_t depth);
 
-static inline ts_zone ts__zone_begin_code(ts__ring *ring, uint32_t code)
+/*
+    What begins a zone sets its members one by one: compilers keep a structure
+    that is copied as a whole in memory, or pack it. And what is known before is
+    kept in them: of a variable gcc warns in functions that call setjmp.
+*/
+// quick: the machine's counter is known to be the clock.
+TS__INLINE void ts__zone_open(ts_zone *zone, ts__ring *ring, bool quick)
 {
-    ts_zone zone;
+    zone->depth = TS__LOAD(&ring->depth);
+    ts__open *const open = ts__ring_open(ring, zone->depth);
+    // Not the zone that had the entry before, which has ended: the process may
+    // be killed before the entry is complete.
+    TS__STORE(&open->depth, UINT32_MAX);
     // The depth grows first: a handler's zones go above our entry.
-    zone.depth = TS__LOAD(&ring->depth);
-    TS__STORE(&ring->depth, zone.depth + 1);
-    zone.code = code;
-    zone.start = ts__tick();
-    ts__open *const entry = &ring->open[zone.depth % TS__OPEN_MAX];
-    TS__STORE(&entry->start, zone.start);
-    TS__STORE(&entry->code_depth, code | TS__AS(uint64_t, zone.depth) << 32);
-    return zone;
+    ts__ring_deeper(ring, zone->depth);
+    zone->start = quick ? ts__tick_machine() : ts__tick();
+    // release: these and ts__ring_deeper pair with the acquires in
+    // ts__open_zones
+    __atomic_store_n(&open->start, zone->start, __ATOMIC_RELEASE);
+    TS__STORE(&open->code, zone->code);
+    __atomic_store_n(&open->depth, zone->depth, __ATOMIC_RELEASE);
+}
+
+TS__INLINE void ts__zone_begin(ts_zone *zone, ts_site *site)
+{
+    zone->start = zone->depth = 0;
+    zone->code = TS__LOAD(&ts__here.gate);
+    if (!zone->code) return;
+    zone->depth = zone->code; // the gate
+    zone->code = TS__CODE(&site->code);
+    ts__ring *const ring = ts__mine;
+    if (TS__LIKELY(zone->code && ts__is(&ring->quick, zone->depth))) {
+        ts__zone_open(zone, ring, true);
+        return;
+    }
+    ts_zone made = ts__zone_begin_slow(site);
+    zone->start = made.start;
+    zone->code = made.code;
+    zone->depth = made.depth;
+}
+
+// A zone at a site made by ts_site_define (0: none).
+static inline void ts__zone_begin_site(ts_zone *zone, uint32_t site)
+{
+    ts__ring *const ring = site ? ts__ring_get(1) : TS__NULL;
+    zone->start = zone->depth = 0;
+    zone->code = ring ? TS__ZONE_CODE(site) : 0;
+    if (ring) ts__zone_open(zone, ring, false);
+}
+
+// As ts_site_define, for a static place of which only the name changes: its
+// `code` becomes the number of the place.
+TS_API uint32_t ts__site_named(const char *name, ts_site *base);
+
+static inline void ts__zone_begin_named(ts_zone *zone, const char *name,
+                                        ts_site *base)
+{
+    zone->code = TS__LOAD(&ts__here.gate);
+    ts__zone_begin_site(zone, zone->code ? ts__site_named(name, base) : 0);
 }
 
 // Begins a zone by hand. Cost and threads: as TS_ZONE.
 static inline ts_zone ts_zone_begin(ts_site *site)
 {
-    const ts_zone none = { 0, 0, 0 };
-    ts_zone zone = none; // its code here: gcc fears setjmp for a variable's
-    const uint32_t gate = TS__LOAD(&ts__here.gate);
-    if (!gate) return none;
-    zone.code = TS__CODE(&site->code);
-    if (TS__UNLIKELY(!zone.code) && !(zone.code = ts__site_code(site)))
-        return none;
-    ts__ring *ring = ts__mine;
-    if (TS__UNLIKELY(TS__LOAD(&ring->gate) != gate) &&
-        !(ring = ts__ring_room(1)))
-        return none;
-    return ts__zone_begin_code(ring, zone.code);
+    ts_zone zone;
+    ts__zone_begin(&zone, site);
+    return zone;
 }
 
 // Begins a zone at a site made by ts_site_define.
 static inline ts_zone ts_zone_begin_site(uint32_t site)
 {
-    const ts_zone none = { 0, 0, 0 };
-    ts__ring *const ring = site ? ts__ring_get(1) : TS__NULL;
-    return ring ? ts__zone_begin_code(ring, site) : none;
-}
-
-static inline ts_zone ts__zone_begin_named(const char *name,
-                                           const ts_site *base)
-{
-    const uint32_t on = TS__LOAD(&ts__here.gate);
-    return ts_zone_begin_site(on ? ts_site_define(name, base) : 0);
+    ts_zone zone;
+    ts__zone_begin_site(&zone, site);
+    return zone;
 }
 
 // Ends a zone of the calling thread; a second time does nothing.
-static inline void ts_zone_end(ts_zone *zone)
+TS__INLINE void ts_zone_end(ts_zone *zone)
 {
     if (!zone->code) return;
-    const uint64_t end = ts__tick(); // first: it may take the ring away
     ts__ring *const ring = ts__mine;
-    const uint64_t duration = end - zone->start;
-    if (TS__LIKELY(duration >> 32 == 0 &&
-                   TS__LOAD(&ring->head) < TS__LOAD(&ring->limit))) {
-        ts__ring_publish(ring, ts__ring_reserve(ring, 1), zone->start,
-                         duration << 32 | zone->code << 6 | TS__REC_ZONE);
-        // Only now: a crash in between leaves the zone recorded and open,
-        // which salvage can tell; the other order could leave it neither.
-        TS__STORE(&ring->depth, zone->depth);
-    } else {
-        // By value, so that the compiler may keep a zone in registers.
-        ts__zone_end_slow(*zone, end);
+    // All that can be known before the clock is read: what comes after it must
+    // wait for it.
+    if (TS__LIKELY(ts__quick() && ts__ring_has(ring, 1))) {
+        const uint64_t duration = ts__tick_machine() - zone->start;
+        const uint64_t turned = duration << 32 | duration >> 32;
+        if (TS__LIKELY(TS__AS(uint32_t, turned) == 0)) {
+            ts__ring_publish(ring, ts__ring_reserve(ring, 1), zone->start,
+                             turned | zone->code);
+            // Only now: a crash in between leaves the zone recorded and open,
+            // which salvage can tell; the other order could leave it neither.
+            // A signal handler may have given the thread a larger ring.
+            TS__STORE(&ts__mine->depth, zone->depth);
+            zone->code = 0;
+            return;
+        }
     }
+    ts__zone_end_slow(zone->start, zone->code, zone->depth);
     zone->code = 0;
 }
 

@@ -109,15 +109,13 @@ TS__SMALL_BEGIN
 
 // The innermost open zone; false if there is none, or if zones TS__OPEN_MAX
 // levels deeper have overwritten its entry.
-static bool ts__open_zone_get(const ts__ring *ring, uint64_t *start,
-                              uint32_t *code)
+static bool ts__open_zone_get(ts__ring *ring, uint64_t *start, uint32_t *code)
 {
     const uint32_t depth = TS__LOAD(&ring->depth) - 1;
-    const ts__open *const entry = &ring->open[depth % TS__OPEN_MAX];
-    const uint64_t code_depth = TS__LOAD(&entry->code_depth);
+    const ts__open *const entry = ts__ring_open(ring, depth);
     *start = TS__LOAD(&entry->start);
-    *code = (uint32_t)code_depth;
-    return depth != UINT32_MAX && code_depth >> 32 == depth;
+    *code = TS__LOAD(&entry->code) >> 6;
+    return depth != UINT32_MAX && TS__LOAD(&entry->depth) == depth;
 }
 
 // A short row of this thread into a ring that is known to have room.
@@ -134,7 +132,7 @@ static void ts__row_write(ts__ring *ring, uint32_t event,
                  bytes, size);
 }
 
-static uint32_t ts__open_site(const ts__ring *ring)
+static uint32_t ts__open_site(ts__ring *ring)
 {
     uint64_t start;
     uint32_t code;
@@ -176,75 +174,117 @@ bool ts_zone_inside(const char *name)
     if (!ts__enter(&old)) return false;
     ts__lock_take(&ts__c.names); // blocks grow under it
     for (uint32_t i = 0; i < TS__OPEN_MAX && i < depth && !inside; i++) {
-        const ts__open *const open =
-            &ring->open[(depth - 1 - i) % TS__OPEN_MAX];
-        inside =
-            ts__site_name((uint32_t)TS__LOAD(&open->code_depth)) == entry->id;
+        const ts__open *const open = ts__ring_open(ring, depth - 1 - i);
+        inside = ts__site_name(TS__LOAD(&open->code) >> 6) == entry->id;
     }
     ts__lock_give(&ts__c.names);
     ts__leave(&old);
     return inside;
 }
 
-static void ts__zone_arg(const char *name, ts_value_type type, uint64_t value,
-                         uint32_t stack, const char *text, size_t size)
+// The ring, if it has an innermost zone to which something can be attached.
+static ts__ring *ts__ring_inside(uint64_t *start, uint32_t *code)
 {
     ts__ring *const ring = ts__ring_get(8);
+    if (!ring || !TS__LOAD(&ring->depth)) return NULL;
+    if (ts__open_zone_get(ring, start, code)) return ring;
+    const uint64_t now = ts__tick();
+    ts__loss_ring(ring, TS_LOSS_TOO_DEEP, 1, now, now, 0);
+    return NULL;
+}
+
+static void ts__zone_arg(const char *name, uint32_t stack, const char *text)
+{
     uint64_t start;
     uint32_t code;
-    if (!ring || !TS__LOAD(&ring->depth)) return;
-    if (!ts__open_zone_get(ring, &start, &code)) {
-        const uint64_t now = ts__tick();
-        ts__loss_ring(ring, TS_LOSS_TOO_DEEP, 1, now, now, 0);
-        return;
-    }
+    if (!ts__ring_inside(&start, &code)) return;
     const uint64_t row[] = {
-        start,          code,  name ? ts_name_define(name) : 0,
-        (uint64_t)type, value, stack
+        start, code, name ? ts_name_define(name) : 0, TS_VALUE_TEXT, 0, stack
     };
-    ts__row_put(TS_EVENT_ZONE_ARG, ts__track, 0, row, 6, text, size);
+    ts__row_put(TS_EVENT_ZONE_ARG, ts__track, 0, row, 6, text,
+                text ? strlen(text) : 0);
+}
+
+static void ts__zone_value(const char *name, ts_value_type type, uint64_t value)
+{
+    uint64_t start;
+    uint32_t site;
+    if (!TS__LOAD(&ts__here.gate)) return;
+    const uint64_t number = ts_name_define(name);
+    ts__ring *const ring = ts__ring_inside(&start, &site);
+    if (!ring) return;
+    const uint64_t b = (uint64_t)type << 58 | number << 32 |
+                       (uint64_t)site << 6 | TS__REC_VALUE;
+    const uint64_t position = ts__ring_reserve(ring, 2);
+    ts__ring_count_more(ring, 1);
+    ts__ring_more(ring, position + 1, 0, value);
+    ts__ring_publish(ring, position, start, b);
 }
 
 void ts_zone_value_int(const char *name, int64_t value)
 {
-    ts__zone_arg(name, TS_VALUE_INT, (uint64_t)value, 0, NULL, 0);
+    ts__zone_value(name, TS_VALUE_INT, (uint64_t)value);
 }
 
 void ts_zone_value_double(const char *name, double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    ts__zone_arg(name, TS_VALUE_DOUBLE, bits, 0, NULL, 0);
+    ts__zone_value(name, TS_VALUE_DOUBLE, bits);
 }
 
 void ts_zone_text(const char *text)
 {
-    if (text) ts__zone_arg(NULL, TS_VALUE_TEXT, 0, 0, text, strlen(text));
+    if (text) ts__zone_arg(NULL, 0, text);
 }
 
 void ts_zone_stack(uint32_t stack)
 {
-    if (stack) ts__zone_arg("stack", TS_VALUE_TEXT, 0, stack, NULL, 0);
+    if (stack) ts__zone_arg("stack", stack, NULL);
 }
 
-void ts__counter_wide(ts__ring *ring, uint32_t code, uint32_t record,
-                      uint64_t value)
+TS__COLD void ts__mark_slow(ts_site *site)
+{
+    ts__ring *const ring = ts__ring_get(1);
+    const uint32_t code = ring ? ts__site_code(site) : 0;
+    if (!code) return;
+    const uint64_t tick = ts__tick();
+    ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
+                     code + (TS__REC_MARK - TS__REC_ZONE));
+}
+
+// A sample of 64 bits.
+static void ts__counter_put(ts__ring *ring, uint32_t code, uint32_t record,
+                            uint64_t value)
 {
     const uint64_t tick = ts__tick();
     uint8_t bytes[22] = { 0 };
     memcpy(bytes, &value, 8);
-    ts__ring_put(ring, tick, (uint64_t)code << 6 | record, bytes, 8);
+    ts__ring_put(ring, tick, code + (record - TS__REC_COUNTER), bytes, 8);
+}
+
+TS__COLD void ts__counter_slow(ts_counter *counter, int64_t value)
+{
+    ts__ring *const ring = ts__ring_get(2);
+    const uint32_t code = ring ? ts__counter_code(counter) : 0;
+    if (!code) return;
+    if (value != (int32_t)value) {
+        ts__counter_put(ring, code, TS__REC_COUNTER64, (uint64_t)value);
+        return;
+    }
+    const uint64_t tick = ts__tick();
+    ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
+                     (uint64_t)value << 32 | code);
 }
 
 void ts_counter_double(ts_counter *counter, double value)
 {
     ts__ring *const ring = ts__ring_get(2);
-    if (!ring) return;
-    uint32_t code = TS__CODE(&counter->code);
-    if (!code && !(code = ts__counter_code(counter))) return;
+    const uint32_t code = ring ? ts__counter_code(counter) : 0;
+    if (!code) return;
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    ts__counter_wide(ring, code, TS__REC_COUNTERF, bits);
+    ts__counter_put(ring, code, TS__REC_COUNTERF, bits);
 }
 
 void ts_counter_uint(ts_counter *counter, uint64_t value)
@@ -255,9 +295,10 @@ void ts_counter_uint(ts_counter *counter, uint64_t value)
         ts_counter_double(counter, (double)value);
 }
 
-void ts__alloc_slow(uint64_t address, uint64_t size, uint32_t pool,
-                    uint32_t category)
+TS__COLD void ts__alloc_slow(uint64_t address, uint64_t size, uint32_t pool,
+                             uint32_t category)
 {
+    if (!address || !ts__ring_get(8)) return;
     const uint64_t row[] = {
         ts_tick_now(), address, size, pool, category, ts__open_site(ts__mine), 0
     };
@@ -274,8 +315,9 @@ void ts_alloc_stack(const void *ptr, uint64_t size, uint32_t pool,
     ts__row_put(TS_EVENT_ALLOC, ts__track, 0, row, 7, NULL, 0);
 }
 
-void ts__free_slow(uint64_t address, uint32_t pool)
+TS__COLD void ts__free_slow(uint64_t address, uint32_t pool)
 {
+    if (!address || !ts__ring_get(8)) return;
     const uint64_t row[] = { ts_tick_now(), address, pool };
     ts__row_put(TS_EVENT_FREE, ts__track, 0, row, 3, NULL, 0);
 }
@@ -328,11 +370,11 @@ void ts_frame(ts_site *site)
 {
     ts__ring *const ring = ts__ring_get(1);
     if (!ring) return;
-    uint32_t code = TS__CODE(&site->code);
-    if (!code && !(code = ts__site_code(site))) return;
+    const uint32_t code = ts__site_code(site);
+    if (!code) return;
     const uint64_t tick = ts__tick();
     ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
-                     (uint64_t)code << 6 | TS__REC_FRAME);
+                     code + (TS__REC_FRAME - TS__REC_ZONE));
     ts__frame_report(site->name, true);
 }
 
@@ -340,6 +382,12 @@ void ts_flow(uint64_t id, ts_phase phase)
 {
     ts__ring *const ring = ts__ring_get(4);
     if (!ring) return;
+    if (TS__LIKELY(!(id >> 48) && (uint32_t)phase < 4)) {
+        const uint64_t tick = ts__tick();
+        ts__ring_publish(ring, ts__ring_reserve(ring, 1), tick,
+                         id << 16 | (uint64_t)phase << 6 | TS__REC_FLOW);
+        return;
+    }
     const uint64_t row[] = { ts__tick(), id, (uint64_t)phase };
     ts__row_put(TS_EVENT_FLOW, ts__track, 0, row, 3, NULL, 0);
 }
@@ -355,12 +403,20 @@ static void ts__span(uint64_t id, ts_phase phase, uint32_t site)
 void ts_span_start(uint64_t id, ts_site *site)
 {
     if (!TS__LOAD(&ts__here.gate)) return;
-    uint32_t code = TS__CODE(&site->code);
-    if (!code && !(code = ts__site_code(site))) return;
-    ts__span(id, TS_PHASE_START, code);
+    const uint32_t code = ts__site_code(site);
+    if (code) ts__span(id, TS_PHASE_START, code >> 6);
 }
 
 void ts_span_end(uint64_t id)
 {
     ts__span(id, TS_PHASE_END, 0);
+}
+
+void ts_sample(uint32_t name, uint32_t unit, int64_t weight, uint32_t stack)
+{
+    ts__ring *const ring = ts__ring_get(8);
+    if (!ring) return;
+    const uint64_t row[] = { ts__tick(),       name, unit, TS_VALUE_INT,
+                             (uint64_t)weight, stack };
+    ts__row_put(TS_EVENT_SAMPLE, ts__track, 0, row, 6, NULL, 0);
 }

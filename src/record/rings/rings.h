@@ -31,6 +31,7 @@ static ts__ring *ts__ring_new(uint32_t shift)
     ring->slots = (ts__slot *)(void *)((uint8_t *)ring + ts__ring_offset());
     ring->shift = shift;
     ring->mask = ((uint64_t)1 << shift) - 1;
+    ring->lap = (uint64_t)1 << (57 - shift);
     // Start in lap 1, so that a slot of zeros reads as never written.
     ring->head = ring->tail = ts__ring_slots(ring);
     ts__rest(ring)->start = ring->head;
@@ -64,6 +65,7 @@ static void ts__ring_own(ts__ring *ring, uint32_t gate)
     TS__STORE(&rest->state, TS__RING_OWNED);
     TS__STORE(&ring->depth, 0);
     TS__STORE(&ring->gate, gate);
+    TS__STORE(&ring->quick, ts__quick() ? gate : 0);
     ts__ring_publish(ring, position, 0,
                      (uint64_t)ts__track << 6 | TS__REC_THREAD);
 }
@@ -183,8 +185,13 @@ static ts__ring *ts__ring_attach(uint32_t gate)
 static ts__ring *ts__ring_grow(ts__ring *ring, uint32_t gate, bool stuck)
 {
     uint32_t shift = ring->shift;
+    const uint32_t depth = ring->depth;
     if (!stuck) {
-        if (((uint64_t)16 << shift) >= ts__c.desc.ring_bytes) return NULL;
+        // Nor while a handler has interrupted the begin of a zone, whose entry
+        // is going to be completed in this ring.
+        if (((uint64_t)16 << shift) >= ts__c.desc.ring_bytes ||
+            ts__ring_open(ring, depth - 1)->depth == UINT32_MAX)
+            return NULL;
         shift += 2;
         while (((uint64_t)16 << shift) > ts__c.desc.ring_bytes)
             shift--;
@@ -199,10 +206,12 @@ static ts__ring *ts__ring_grow(ts__ring *ring, uint32_t gate, bool stuck)
         ts__ring_own(next, gate);
         memcpy(next->open, ring->open, sizeof next->open);
         ts__rest(next)->older = ring;
-        TS__STORE(&next->depth, ring->depth);
-        TS__STORE(&ring->depth, 0);
-        TS__STORE(&ring->gate, 0);
+        // The old ring keeps its depth: what a handler interrupted may look for
+        // the innermost zone there.
+        TS__STORE(&next->depth, depth);
         TS__STORE(&ts__rest(ring)->state, TS__RING_RETIRED);
+        TS__STORE(&ring->gate, 0);
+        TS__STORE(&ring->quick, 0);
         ts__mine = next;
         pthread_setspecific(ts__c.key, next);
     }
@@ -269,10 +278,9 @@ static void ts__ring_leave(ts__ring *ring)
 {
     const uint32_t gate = ring->gate;
     for (uint32_t depth = 0; ring && depth < ring->depth; depth++) {
-        const ts__open *const entry = &ring->open[depth % TS__OPEN_MAX];
-        if (entry->code_depth >> 32 != depth) continue; // too deep
-        const uint64_t row[] = { entry->start, (uint32_t)entry->code_depth,
-                                 depth };
+        const ts__open *const entry = ts__ring_open(ring, depth);
+        if (entry->depth != depth) continue; // too deep
+        const uint64_t row[] = { entry->start, entry->code >> 6, depth };
         if (!ts__ring_fits(ring, 8)) ring = ts__ring_make_room(ring, 8, gate);
         if (ring) ts__row_write(ring, TS_EVENT_ZONE_OPEN, row, 3);
     }
@@ -345,13 +353,25 @@ static void ts__zone_stale(uint32_t gate)
     ts__leave(&old);
 }
 
-void ts__zone_end_slow(ts_zone zone, uint64_t end)
+TS__COLD ts_zone ts__zone_begin_slow(ts_site *site)
 {
+    ts_zone zone = { 0, ts__site_code(site), 0 };
+    ts__ring *const ring = zone.code ? ts__ring_get(1) : NULL;
+    if (ring)
+        ts__zone_open(&zone, ring, false);
+    else
+        zone.code = 0;
+    return zone;
+}
+
+TS__COLD void ts__zone_end_slow(uint64_t start, uint32_t code, uint32_t depth)
+{
+    const uint64_t end = ts_tick_now(); // first: it may take the ring away
     const uint32_t gate = TS__LOAD(&ts__here.session); // also when paused
     ts__ring *ring = ts__mine;
-    const uint64_t duration = end - zone.start;
+    const uint64_t duration = end - start;
     if (!gate) return;
-    if ((int64_t)(zone.start - TS__LOAD(&ts__c.start_tick)) < 0) {
+    if ((int64_t)(start - TS__LOAD(&ts__c.start_tick)) < 0) {
         ts__zone_stale(gate);
         return;
     }
@@ -360,15 +380,15 @@ void ts__zone_end_slow(ts_zone zone, uint64_t end)
         ring = ts__ring_room_in(gate, 8);
     if (!ring) {
         if (TS__LOAD(&ts__mine->gate) == gate)
-            TS__STORE(&ts__mine->depth, zone.depth);
+            TS__STORE(&ts__mine->depth, depth);
         return;
     }
     if (duration >> 32 == 0) {
-        ts__ring_publish(ring, ts__ring_reserve(ring, 1), zone.start,
-                         duration << 32 | zone.code << 6 | TS__REC_ZONE);
+        ts__ring_publish(ring, ts__ring_reserve(ring, 1), start,
+                         duration << 32 | code);
     } else {
-        const uint64_t row[] = { zone.start, duration, zone.code };
+        const uint64_t row[] = { start, duration, code >> 6 };
         ts__row_write(ring, TS_EVENT_ZONE, row, 3);
     }
-    TS__STORE(&ring->depth, zone.depth);
+    TS__STORE(&ts__mine->depth, depth);
 }

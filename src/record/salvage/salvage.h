@@ -80,6 +80,7 @@ static bool ts__rescue_ring_fits(const ts__rescue *r, uint32_t i)
     const ts__ring *const ring = (const ts__ring *)(void *)(r->map + offset);
     return ring->shift >= 4 && ring->shift <= 32 &&
            ring->mask == (UINT64_C(1) << ring->shift) - 1 &&
+           ring->lap == UINT64_C(1) << (57 - ring->shift) &&
            size >= ts__ring_offset() + ((uint64_t)16 << ring->shift);
 }
 

@@ -65,8 +65,8 @@ static bool ts__is_memory_dir(const char *dir)
 {
     struct statfs fs; // f_type: statfs(2)
     return statfs(dir, &fs) == 0 &&
-           ((uint64_t)fs.f_type == 0x01021994u /* TMPFS_MAGIC */ ||
-            (uint64_t)fs.f_type == 0x858458f6u /* RAMFS_MAGIC */);
+           ((uint32_t)fs.f_type == 0x01021994u /* TMPFS_MAGIC */ ||
+            (uint32_t)fs.f_type == 0x858458f6u /* RAMFS_MAGIC */);
 }
 
 static ts_result ts__sidecar_open(const char *dir, const ts_file_header *header)

@@ -351,13 +351,9 @@ TS_API bool ts_reader_image(ts_reader *reader, uint32_t id,
     ts__captures_list(reader);
     size_t low = 0;
     size_t high = ts__images_sort(reader) ? reader->images_sorted : 0;
-    while (low < high) { // find the first one with this number
-        const size_t middle = low + (high - low) / 2;
-        if (reader->image_places[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high) // find the first one with this number
+        ts__halve(&low, &high,
+                  reader->image_places[ts__middle(low, high)].id < id);
     const bool there =
         low < reader->images_sorted && reader->image_places[low].id == id;
     if (there) *image = reader->images[reader->image_places[low].index];

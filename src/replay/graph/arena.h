@@ -76,6 +76,26 @@ static size_t ts__arena_pages(size_t size)
     return (size + TS__ARENA_PAGE - 1) & ~(size_t)(TS__ARENA_PAGE - 1);
 }
 
+// Memory at a multiple of a page; NULL: there is none.
+static void *ts__arena_block(size_t size)
+{
+#ifdef _WIN32
+    return _aligned_malloc(size, TS__ARENA_PAGE);
+#else
+    void *block = NULL;
+    return posix_memalign(&block, TS__ARENA_PAGE, size) ? NULL : block;
+#endif
+}
+
+static void ts__arena_block_free(void *block)
+{
+#ifdef _WIN32
+    _aligned_free(block);
+#else
+    free(block);
+#endif
+}
+
 // Adds a region of at least half the size of all regions so far, as regions of
 // equal size would become too many. Memory that is not touched costs nothing.
 static bool ts__arena_grow(ts__arena *arena, size_t size)
@@ -85,15 +105,16 @@ static bool ts__arena_grow(ts__arena *arena, size_t size)
     if (most < size) most = size;
     if (most > SIZE_MAX - TS__ARENA_PAGE) return false;
     most = ts__arena_pages(most);
-    void *block = NULL;
-    if (posix_memalign(&block, TS__ARENA_PAGE, most)) {
+    void *block = ts__arena_block(most);
+    if (!block) {
         // In a limited address space the needed size alone may still fit.
         most = ts__arena_pages(size);
-        if (posix_memalign(&block, TS__ARENA_PAGE, most)) return false;
+        block = ts__arena_block(most);
+        if (!block) return false;
     }
     const ts__extent region = { (char *)block, most, false, true };
     if (!ts__extent_insert(arena, arena->count, region)) {
-        free(block);
+        ts__arena_block_free(block);
         return false;
     }
 #ifdef MADV_HUGEPAGE
@@ -238,7 +259,8 @@ static void ts__arena_close(const ts_allocator *a)
     ts__mutex_give(&arena->lock);
     if (!last) return;
     for (size_t i = 0; i < arena->count; i++)
-        if (arena->extents[i].first) free(arena->extents[i].from);
+        if (arena->extents[i].first)
+            ts__arena_block_free(arena->extents[i].from);
     ts__mutex_close(&arena->lock);
     free(arena->extents);
     free(arena);

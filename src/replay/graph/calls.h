@@ -102,13 +102,10 @@ static uint32_t ts__loader_choose(const ts__loader *l, const uint32_t *order,
     const int64_t start = ts__loader_row(l, row)->start;
     const uint32_t thread = ts__loader_op(l, row)->thread;
     size_t low = first, high = end;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (ts__loader_call(l, order[middle])->start <= start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high)
+        ts__halve(&low, &high,
+                  ts__loader_call(l, order[ts__middle(low, high)])->start <=
+                      start);
     const size_t best = low > first ? low - 1 : first;
     for (size_t i = best, tries = 0; thread && tries < 16; tries++) {
         if (ts__loader_call(l, order[i])->track == thread) return order[i];

@@ -110,21 +110,3 @@ static inline uint32_t ts__replay_cost_of(const ts_replay *r, uint32_t join)
     const uint32_t rendezvous = ((const uint32_t *)r->joined.data)[at];
     return ((const ts__rendezvous *)r->rendezvous.data + rendezvous)->cost;
 }
-
-// Returns the rendezvous of a collective; NULL: it has no other member.
-static inline const ts__rendezvous *ts__replay_rendezvous(const ts_replay *r,
-                                                          uint32_t op)
-{
-    const ts__rendezvous_member *const entries =
-        (const ts__rendezvous_member *)r->member_rendezvous.data;
-    size_t low = 0, high = r->member_rendezvous.count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (entries[middle].op < op)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == r->member_rendezvous.count || entries[low].op != op) return NULL;
-    return (const ts__rendezvous *)r->rendezvous.data + entries[low].rendezvous;
-}

@@ -118,13 +118,9 @@ static bool ts__legacy_overlaps(const ts_replay *r, const uint32_t *legacy,
 {
     const int64_t start = ts__replay_time(r)[op], end = ts__replay_end(r, op);
     size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (ts__replay_time(r)[legacy[middle]] <= start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high)
+        ts__halve(&low, &high,
+                  ts__replay_time(r)[legacy[ts__middle(low, high)]] <= start);
     for (size_t i = low ? low - 1 : low; i < count && i <= low; i++) {
         const int64_t from = ts__replay_time(r)[legacy[i]];
         const int64_t to = ts__replay_end(r, legacy[i]);
@@ -208,35 +204,35 @@ static bool ts__builder_name_records(ts__builder *b)
     for each operation.
 */
 static void ts__builder_issues(const ts__builder *b, uint64_t *keys,
-                               bool *guessed, int64_t *near)
+                               bool *guessed, int64_t *nearest)
 {
     const ts_replay *const r = b->replay;
     for (size_t i = 0; i < r->lanes.count; i++)
-        near[i] = TS__NO_TIME;
+        nearest[i] = TS__NO_TIME;
     for (uint32_t i = 0; i < r->op_count; i++) {
         const ts__op *const op = ts__replay_op(r, i);
         const uint32_t lane = ts__replay_lanes(r)[i];
         int64_t issue = op->issue;
         const bool queues =
             ts__replay_lane_at(r, lane)->fifo && !ts__kind_syncs(op->kind);
-        if (issue == TS__NO_TIME && queues) issue = near[lane];
-        if (queues && issue > near[lane]) near[lane] = issue;
+        if (issue == TS__NO_TIME && queues) issue = nearest[lane];
+        if (queues && issue > nearest[lane]) nearest[lane] = issue;
         guessed[i] = issue == TS__NO_TIME;
         keys[i] = ts__rsort_time(issue);
     }
     for (size_t i = 0; i < r->lanes.count; i++)
-        near[i] = TS__REPLAY_SUM_MAX;
+        nearest[i] = TS__REPLAY_SUM_MAX;
     for (uint32_t i = r->op_count; i-- > 0;) {
         const uint32_t lane = ts__replay_lanes(r)[i];
         const bool waits = ts__replay_flags(r)[i] & TS__NODE_WAITS;
         const bool queues = ts__replay_lane_at(r, lane)->fifo &&
                             !ts__kind_syncs(ts__replay_op(r, i)->kind);
         int64_t time = waits ? ts__replay_end(r, i) : ts__replay_time(r)[i];
-        if (queues && near[lane] < time) time = near[lane];
+        if (queues && nearest[lane] < time) time = nearest[lane];
         if (guessed[i]) keys[i] = ts__rsort_time(time);
         guessed[i] &= waits;
         const int64_t issue = ts__replay_op(r, i)->issue;
-        if (queues && issue != TS__NO_TIME) near[lane] = issue;
+        if (queues && issue != TS__NO_TIME) nearest[lane] = issue;
     }
 }
 
@@ -246,7 +242,7 @@ static void ts__builder_issues(const ts__builder *b, uint64_t *keys,
 static bool ts__builder_order(ts__builder *b, size_t *count)
 {
     const ts_replay *const r = b->replay;
-    ts__rvec guesses = { 0 }, near = { 0 }, issues = { 0 };
+    ts__rvec guesses = { 0 }, nearest = { 0 }, issues = { 0 };
     size_t most = r->op_count;
     for (uint32_t i = 0; i < r->call_count; i++)
         most +=
@@ -256,7 +252,8 @@ static bool ts__builder_order(ts__builder *b, size_t *count)
         ts__rvec_reserve(b->allocator, &issues, sizeof(uint64_t),
                          r->op_count) &&
         ts__rvec_reserve(b->allocator, &guesses, sizeof(bool), r->op_count) &&
-        ts__rvec_reserve(b->allocator, &near, sizeof(int64_t), r->lanes.count);
+        ts__rvec_reserve(b->allocator, &nearest, sizeof(int64_t),
+                         r->lanes.count);
     uint32_t *const index = ts__rsort_index(&b->sort);
     uint64_t *const keys = ts__rsort_keys(&b->sort);
     uint64_t *const issue = (uint64_t *)issues.data;
@@ -264,7 +261,7 @@ static bool ts__builder_order(ts__builder *b, size_t *count)
     size_t at = 0;
     if (ok)
         ts__builder_issues(b, issue, (bool *)guesses.data,
-                           (int64_t *)near.data);
+                           (int64_t *)nearest.data);
     for (int last = 0; ok && last < 2; last++) {
         for (uint32_t i = 0; i < r->op_count; i++) {
             if (guessed[i] != (last == 1)) continue;
@@ -282,6 +279,6 @@ static bool ts__builder_order(ts__builder *b, size_t *count)
     *count = at;
     ts__rvec_close(b->allocator, &issues);
     ts__rvec_close(b->allocator, &guesses);
-    ts__rvec_close(b->allocator, &near);
+    ts__rvec_close(b->allocator, &nearest);
     return ok;
 }

@@ -153,13 +153,9 @@ static size_t ts__infer_ended_by(const ts_replay *r, const uint32_t *ops,
                                  size_t count, int64_t time)
 {
     size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (ts__replay_end(r, ops[middle]) <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high)
+        ts__halve(&low, &high,
+                  ts__replay_end(r, ops[ts__middle(low, high)]) <= time);
     return low;
 }
 

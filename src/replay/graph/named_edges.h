@@ -44,13 +44,9 @@ static size_t ts__user_find(const ts__rvec *list, const ts__numbered *key)
 {
     const ts__numbered *const all = (const ts__numbered *)list->data;
     size_t low = 0, high = list->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (ts__numbered_compare(&all[middle], key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high)
+        ts__halve(&low, &high,
+                  ts__numbered_compare(&all[ts__middle(low, high)], key) < 0);
     return low;
 }
 

@@ -27,8 +27,12 @@ static bool ts__replay_choose(ts_replay *r, const ts_replay_desc *desc)
 {
     ts__rvec device_chosen = { 0 };
     if (!ts__rvec_fill(&r->allocator, &device_chosen, sizeof(bool),
-                       r->lanes.count, 0))
+                       r->lanes.count, 0) ||
+        !ts__rvec_fill(&r->allocator, &r->skips, sizeof(uint8_t), r->op_count,
+                       TS_SKIP_NOT)) {
+        ts__rvec_close(&r->allocator, &device_chosen);
         return false;
+    }
     bool *const chosen = (bool *)device_chosen.data;
     for (size_t i = 0; i < r->lanes.count; i++) {
         ts__replay_lane *const lane = ts__replay_lane_at(r, i);
@@ -40,12 +44,11 @@ static bool ts__replay_choose(ts_replay *r, const ts_replay_desc *desc)
                          lane->file, lane->device_track);
     }
     for (uint32_t i = 0; i < r->op_count; i++) {
-        ts__op *const op = ts__replay_op(r, i);
-        op->skip = (uint8_t)ts__replay_skip(r, desc, i, chosen);
-        if (op->skip == TS_SKIP_NOT && desc->choose)
-            op->skip = (uint8_t)desc->choose(r, i, desc->choose_user);
-        if (op->skip == TS_SKIP_NOT)
-            ts__replay_flags(r)[i] |= TS__NODE_SELECTED;
+        uint8_t *const skip = &ts__replay_skips(r)[i];
+        *skip = (uint8_t)ts__replay_skip(r, desc, i, chosen);
+        if (*skip == TS_SKIP_NOT && desc->choose)
+            *skip = (uint8_t)desc->choose(r, i, desc->choose_user);
+        if (*skip == TS_SKIP_NOT) ts__replay_flags(r)[i] |= TS__NODE_SELECTED;
     }
     ts__rvec_close(&r->allocator, &device_chosen);
     return true;
@@ -178,7 +181,7 @@ static bool ts__reverse_visit(ts_replay *r, ts__reverse *v, uint32_t node)
     *to = node;
     *flags |= TS__NODE_SELECTED;
     if (node >= r->op_count) return true;
-    ts__replay_op(r, node)->skip = TS_SKIP_NOT;
+    ts__replay_skips(r)[node] = TS_SKIP_NOT;
     r->stats.added++;
     return true;
 }

@@ -7,7 +7,7 @@ typedef struct ts__op {
     uint32_t thread; // track
     uint32_t label;  // launch, name or copy type; event kinds: ts__event_op
     uint32_t call;   // node
-    uint8_t kind, skip;
+    uint8_t kind;
     uint8_t memory; // copies: kinds of memory of source and destination
 } ts__op;
 
@@ -107,7 +107,11 @@ struct ts_replay {
     int64_t load_from, load_to;
     int64_t calls_from;
     uint32_t op_count, call_count, join_first, node_count;
+    // By ts_replay_fork: it owns only what is marked with an asterisk, which is
+    // what its runs change.
+    bool forked;
     ts__rvec ops;          // ts__op
+    ts__rvec skips;        // *uint8_t: ts_skip of each operation
     ts__rvec places;       // uint32_t: row number of each operation in its file
     ts__rvec call_names;   // uint32_t: names in their file
     ts__rvec call_classes; // uint8_t: ts__call_class
@@ -126,11 +130,11 @@ struct ts_replay {
     // for each node: recorded time and duration, lane, flags
     ts__rvec time, duration, lane, flags;
     ts__rvec offsets, targets, kinds; // edges
-    ts__rvec start, gap;              // for each node, set by the run
-    ts__rvec changed;        // durations that the run used, if not as recorded
-    struct ts__model *model; // built by the first run that needs one
-    ts__rvec lane_results, device_results; // ts_lane
-    ts__rvec cycle;                        // nodes of a cycle
+    ts__rvec start, gap;              // *for each node, set by the run
+    ts__rvec changed;        // *durations that the run used, if not as recorded
+    struct ts__model *model; // *built by the first run that needs one
+    ts__rvec lane_results, device_results; // *ts_lane
+    ts__rvec cycle;                        // *nodes of a cycle
     ts_replay_stats stats;
 };
 
@@ -138,6 +142,10 @@ struct ts_replay {
 static ts__op *ts__replay_op(const ts_replay *r, size_t i)
 {
     return (ts__op *)r->ops.data + i;
+}
+static uint8_t *ts__replay_skips(const ts_replay *r)
+{
+    return (uint8_t *)r->skips.data;
 }
 static ts__replay_lane *ts__replay_lane_at(const ts_replay *r, size_t i)
 {

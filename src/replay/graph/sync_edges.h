@@ -199,14 +199,13 @@ static uint32_t ts__builder_named(const ts__builder *b,
     const uint32_t file = ts__replay_file_of(r, wait->op);
     size_t low = 0, high = b->named.count;
     while (low < high) {
-        const size_t middle = low + (high - low) / 2;
+        const size_t middle = ts__middle(low, high);
         const uint32_t op = ts__replay_event(r, named[middle])->op;
         const uint32_t own = ts__replay_file_of(r, op);
-        if (own != file ? own < file
-                        : ts__replay_op(r, op)->correlation < wait->record)
-            low = middle + 1;
-        else
-            high = middle;
+        ts__halve(&low, &high,
+                  own != file
+                      ? own < file
+                      : ts__replay_op(r, op)->correlation < wait->record);
     }
     uint32_t found = TS_NODE_NONE;
     for (size_t tries = 0; low < b->named.count && tries < 16; low++, tries++) {

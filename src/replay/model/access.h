@@ -64,7 +64,7 @@ TS_API bool ts_replay_operation(const ts_replay *replay, size_t index,
     o.correlation = op->correlation;
     o.recorded_start_ns = ts__replay_time(replay)[i];
     o.recorded_end_ns = ts__replay_end(replay, i);
-    o.skip = (ts_skip)op->skip;
+    o.skip = (ts_skip)ts__replay_skips(replay)[i];
     o.row = ((const uint32_t *)replay->places.data)[i];
     o.file = lane->file;
     o.part = lane->part;

@@ -3,7 +3,6 @@
 typedef struct ts__calibration {
     ts_replay *replay;
     ts__model *model;
-    ts__rvec latest; // int64_t of each node: its latest source among some edges
     // uint64_t of each call: identifies the graph that it launched.
     ts__rvec graphs;
     ts__rsort sort;
@@ -32,11 +31,12 @@ typedef enum ts__edge_set {
     TS__EDGES_OTHERS // all others except a node's edge to its own end
 } ts__edge_set;
 
-// Finds for each node the latest source among the edges of a set.
+// Finds for each node the latest source among the edges of a set. It is where
+// the residual will be.
 static void ts__calibrate_latest(ts__calibration *c, ts__edge_set set)
 {
     const ts_replay *const r = c->replay;
-    int64_t *const latest = (int64_t *)c->latest.data;
+    int64_t *const latest = (int64_t *)c->model->residual.data;
     for (uint32_t i = 0; i < r->node_count; i++)
         latest[i] = TS__NO_TIME;
     for (uint32_t i = 0; i < r->node_count; i++) {
@@ -61,15 +61,14 @@ static void ts__calibrate_latest(ts__calibration *c, ts__edge_set set)
 */
 static bool ts__calibrate_is_fixed(const ts__calibration *c, uint32_t from,
                                    uint32_t to, uint8_t kind, ts__edge_set set,
-                                   int64_t *delay)
+                                   ts__fixed *delay)
 {
     const ts_replay *const r = c->replay;
     const int64_t at = ts__rrun_source(r, from, kind);
-    const int64_t recorded = ts__replay_time(r)[to] - at;
-    const int64_t latest = ((const int64_t *)c->latest.data)[to];
-    *delay = 0;
+    const int64_t latest = ((const int64_t *)c->model->residual.data)[to];
+    *delay = TS__FIXED_NONE;
     if (ts__edge_is_host(kind)) {
-        if (set == TS__EDGES_HOST && at == latest) *delay = recorded;
+        if (set == TS__EDGES_HOST && at == latest) *delay = TS__FIXED_RECORDED;
         return true;
     }
     if (to >= r->join_first) return true;
@@ -78,12 +77,12 @@ static bool ts__calibrate_is_fixed(const ts__calibration *c, uint32_t from,
         return true; // the queue had room: the edge only orders
     if (TS_EDGE_KIND(kind) == TS_EDGE_SELF) {
         const bool blocked = latest > at;
-        if (!blocked) *delay = recorded;
+        if (!blocked) *delay = TS__FIXED_RECORDED;
         return !blocked;
     }
     if (kind & TS_EDGE_FROM_START &&
         TS_EDGE_KIND(kind) == TS_EDGE_STREAM_ORDER) {
-        if (ts__edge_overlaps(r, from, to, kind)) *delay = recorded;
+        if (ts__edge_overlaps(r, from, to, kind)) *delay = TS__FIXED_RECORDED;
         return true;
     }
     return false;
@@ -125,14 +124,18 @@ static void ts__calibrate_edge(ts__calibration *c, uint32_t from, uint32_t e,
     const uint8_t kind = ts__replay_kind(r, e);
     const uint32_t to = ts__replay_target(r, e);
     if (ts__edge_is_host(kind) != (set == TS__EDGES_HOST)) return;
-    int64_t *const fixed = &ts__model_fixed(c->model)[e];
-    uint32_t *const index = &ts__model_classes(c->model)[e];
-    *index = TS_NODE_NONE;
-    if (ts__calibrate_is_fixed(c, from, to, kind, set, fixed)) return;
-    ts__class_key key = ts__class_of_edge(r, from, to, kind);
-    if (key.kind == TS_EDGE_GRAPH) key.part = ts__calibrate_graph_of(c, to);
-    *index = ts__class_find(c->replay, c->model, &key);
-    if (*index == TS_NODE_NONE) c->failed = true;
+    ts__fixed fixed;
+    uint32_t class_of = TS__CLASS_NONE;
+    if (!ts__calibrate_is_fixed(c, from, to, kind, set, &fixed)) {
+        ts__class_key key = ts__class_of_edge(r, from, to, kind);
+        if (key.kind == TS_EDGE_GRAPH) key.part = ts__calibrate_graph_of(c, to);
+        class_of = ts__class_find(c->replay, c->model, &key);
+        if (class_of == TS_NODE_NONE) {
+            c->failed = true;
+            return;
+        }
+    }
+    ts__model_edge_set(c->model, e, class_of, fixed);
 }
 
 // Gives every edge its class or its fixed delay.
@@ -155,7 +158,7 @@ static int64_t ts__calibrate_sample(const ts__calibration *c, uint32_t from,
     const ts_replay *const r = c->replay;
     return ts__replay_time(r)[ts__replay_target(r, e)] -
            ts__rrun_source(r, from, ts__replay_kind(r, e)) -
-           ts__model_fixed(c->model)[e];
+           ts__model_fixed(r, c->model, from, e);
 }
 
 // Finds the edge that holds each node back, with the guards of the classes as
@@ -173,9 +176,9 @@ static void ts__calibrate_holds(ts__calibration *c)
         const uint32_t end = ts__replay_offsets(r)[i + 1];
         for (uint32_t e = ts__replay_offsets(r)[i]; e < end; e++) {
             const uint8_t kind = ts__replay_kind(r, e);
-            const uint32_t class_of = ts__model_classes(c->model)[e];
-            int64_t at =
-                ts__rrun_source(r, i, kind) + ts__model_fixed(c->model)[e];
+            const uint32_t class_of = ts__model_edge_class(c->model, e);
+            int64_t at = ts__rrun_source(r, i, kind) +
+                         ts__model_fixed(r, c->model, i, e);
             if (class_of != TS_NODE_NONE)
                 at += ts__model_class(c->model, class_of)->guard;
             ts__hold *const hold = &holds[ts__replay_target(r, e)];

@@ -1,10 +1,12 @@
 /* ---- Model: changes ----------------------------------------------------- */
 
 enum {
-    TS__ALTER_REMOVED = 1,  // has no duration and no delays before it
+    TS__ALTER_REMOVED =
+        TS__RUN_REMOVED,    // has no duration and no delays before it
     TS__ALTER_LAUNCHED = 2, // its launch has no latency
     TS__ALTER_FUSED = 4,    // needs no launch
-    TS__ALTER_FREE = 8      // a blocking call that no longer waits
+    TS__ALTER_FREE = 8,     // a blocking call that no longer waits
+    TS__ALTER_LED = 16      // an edge of the run leads to it
 };
 
 typedef struct ts__alter {
@@ -21,6 +23,7 @@ typedef struct ts__alter {
     ts__rvec spans; // ts_host_span: sorted, disjoint
     ts__rvec cuts;  // uint16_t of each operation: bits of edge kinds
     ts__rsort sort;
+    bool plain; // no edge is cut, no host time spared or scaled
 } ts__alter;
 
 typedef struct ts__alter_edge {
@@ -42,12 +45,13 @@ static int64_t ts__ratio_of(ts_ratio ratio, int64_t value)
     const bool minus = value < 0;
     const uint64_t v = minus ? (uint64_t)-value : (uint64_t)value;
     // v is below 2^63 and num below 2^32, so the doubled product is below 2^96.
-    const ts__uint128 product = (ts__uint128)v * ratio.num * 2;
-    const ts__uint128 sum =
-        (product + ratio.den - (minus ? 1 : 0)) / ((ts__uint128)ratio.den * 2);
-    if (sum > (ts__uint128)TS__REPLAY_SUM_MAX)
-        return minus ? -TS__REPLAY_SUM_MAX : TS__REPLAY_SUM_MAX;
-    return minus ? -(int64_t)sum : (int64_t)sum;
+    const ts__wide product =
+        ts__wide_product((int64_t)v, ratio.num * UINT64_C(2));
+    const ts__wide sum =
+        ts__wide_divide(ts__wide_add(product, (int64_t)ratio.den - minus),
+                        ratio.den * UINT64_C(2));
+    const int64_t result = ts__wide_clamp(sum, TS__REPLAY_SUM_MAX);
+    return minus ? -result : result;
 }
 
 // Returns value * num / den rounded half up, without overflow. num and den must
@@ -138,13 +142,12 @@ static size_t ts__alter_span_after(const ts__alter *a, uint32_t file,
     const ts_host_span *const all = (const ts_host_span *)a->spans.data;
     size_t low = 0, high = a->spans.count;
     while (low < high) {
-        const size_t middle = low + (high - low) / 2;
+        const size_t middle = ts__middle(low, high);
         const ts_host_span *const s = &all[middle];
-        if (s->file < file || (s->file == file && s->thread < thread) ||
-            (s->file == file && s->thread == thread && s->end_ns <= time))
-            low = middle + 1;
-        else
-            high = middle;
+        ts__halve(
+            &low, &high,
+            s->file < file || (s->file == file && s->thread < thread) ||
+                (s->file == file && s->thread == thread && s->end_ns <= time));
     }
     return low;
 }

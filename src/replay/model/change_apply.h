@@ -56,15 +56,16 @@ static int64_t ts__alter_late_launch(const ts__alter *a, uint32_t op,
     return gap > spared ? gap - spared : 0;
 }
 
-// Copies the residuals; removed and fused operations keep none.
+// Copies the residuals to ts_replay.gap; removed and fused operations keep
+// none.
 static bool ts__alter_gaps(ts__alter *a)
 {
-    const ts_replay *const r = a->replay;
-    ts__model *const m = a->model;
-    if (!ts__rvec_reserve(&r->allocator, &m->gap, sizeof(int64_t),
+    ts_replay *const r = a->replay;
+    const ts__model *const m = a->model;
+    if (!ts__rvec_reserve(&r->allocator, &r->gap, sizeof(int64_t),
                           r->node_count))
         return false;
-    int64_t *const gap = (int64_t *)m->gap.data;
+    int64_t *const gap = (int64_t *)r->gap.data;
     memcpy(gap, m->residual.data, r->node_count * sizeof *gap);
     for (uint32_t i = 0; i < r->node_count; i++) {
         const uint32_t owner = ts__node_owner(r, i);
@@ -93,6 +94,9 @@ static bool ts__alter_all(ts__alter *a)
     ts__alter_spans_merge(a);
     ts__alter_spare_calls(a);
     ts__alter_calls_last(a);
+    a->plain = !a->cuts.count && !a->spans.count;
+    for (size_t i = 0; i < r->parts.count; i++)
+        a->plain &= a->host[i].num == a->host[i].den;
     const int64_t *const extra = (const int64_t *)a->model->extra.data;
     for (uint32_t i = 0; a->model->extra.count && i < r->op_count; i++)
         a->duration[i] = ts__replay_add(a->duration[i], extra[i]);

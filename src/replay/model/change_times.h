@@ -284,18 +284,20 @@ static int64_t ts__alter_delay(const ts__alter *a, uint32_t from, uint32_t e)
     const ts_replay *const r = a->replay;
     const uint8_t kind = ts__replay_kind(r, e);
     const uint32_t to = ts__replay_target(r, e), base = TS_EDGE_KIND(kind);
-    const uint32_t class_of = ts__model_classes(a->model)[e];
-    const int64_t fixed = ts__model_fixed(a->model)[e];
+    const uint32_t class_of = ts__model_edge_class(a->model, e);
+    const int64_t fixed = ts__model_fixed(r, a->model, from, e);
     const int64_t own = class_of == TS_NODE_NONE
                             ? 0
                             : ts__model_class(a->model, class_of)->pub.delay_ns;
+    const uint8_t flags = a->flags[ts__node_owner(r, to)];
+    if (a->plain && !flags && a->duration[from] == ts__replay_duration(r)[from])
+        return ts__replay_add(fixed, own); // no change reaches it
     if (ts__alter_is_cut(a, from, to, base)) return TS__EDGE_OFF;
     if (ts__edge_is_host(kind)) {
         const int64_t at = ts__rrun_source(r, from, kind);
         return ts__alter_host_time(
             a, to, fixed - ts__alter_spared(a, to, at, at + fixed));
     }
-    const uint8_t flags = a->flags[ts__node_owner(r, to)];
     if (flags & TS__ALTER_REMOVED) return 0;
     if (flags & TS__ALTER_FREE && ts__node_owner(r, to) != to)
         return base == TS_EDGE_SELF

@@ -25,10 +25,9 @@ typedef struct ts__class {
 
 typedef struct ts__model {
     ts__rvec classes; // ts__class
-    // uint32_t of each edge; TS_NODE_NONE: `fixed` is the delay.
+    // uint32_t of each edge: ts__fixed, and the index of its class
     ts__rvec edge_class;
-    ts__rvec fixed; // int64_t of each edge: delay in addition to its class
-    ts__rvec hold;  // ts__hold of each node
+    ts__rvec hold; // ts__hold of each node
     // int64_t of each node: time that its class does not explain.
     ts__rvec residual;
     ts__rvec is_held; // bool of each node: an edge leads to it
@@ -39,7 +38,6 @@ typedef struct ts__model {
     // Results of the last run.
     bool ran;
     ts__rvec offsets, targets, kinds, delay; // a changed graph
-    ts__rvec gap;      // int64_t of each node: residuals that still apply
     ts__rvec held;     // node that freed the resource a node waited for
     ts__rvec parts;    // ts_path_part
     ts__rvec extra;    // int64_t of each operation: time that changes inserted
@@ -61,13 +59,42 @@ static ts__class *ts__model_class(const ts__model *m, size_t i)
 {
     return (ts__class *)m->classes.data + i;
 }
-static uint32_t *ts__model_classes(const ts__model *m)
+
+// The delay of an edge in addition to that of its class: a bit of edge_class.
+typedef enum ts__fixed {
+    TS__FIXED_NONE,
+    TS__FIXED_RECORDED, // the recorded time between its source and its target
+    TS__FIXED_CALL      // the duration of the node that it comes from
+} ts__fixed;
+
+#define TS__CLASS_BITS 30
+// The index of no class: the edge has a fixed delay alone.
+#define TS__CLASS_NONE ((UINT32_C(1) << TS__CLASS_BITS) - 1)
+
+static void ts__model_edge_set(const ts__model *m, uint32_t e,
+                               uint32_t class_of, ts__fixed fixed)
 {
-    return (uint32_t *)m->edge_class.data;
+    ((uint32_t *)m->edge_class.data)[e] =
+        (uint32_t)fixed << TS__CLASS_BITS | class_of;
 }
-static int64_t *ts__model_fixed(const ts__model *m)
+// Returns the class of an edge; TS_NODE_NONE: none.
+static uint32_t ts__model_edge_class(const ts__model *m, uint32_t e)
 {
-    return (int64_t *)m->fixed.data;
+    const uint32_t of =
+        ((const uint32_t *)m->edge_class.data)[e] & TS__CLASS_NONE;
+    return of == TS__CLASS_NONE ? TS_NODE_NONE : of;
+}
+// Returns the delay of an edge from `from` in addition to that of its class.
+static int64_t ts__model_fixed(const ts_replay *r, const ts__model *m,
+                               uint32_t from, uint32_t e)
+{
+    switch (((const uint32_t *)m->edge_class.data)[e] >> TS__CLASS_BITS) {
+    case TS__FIXED_RECORDED:
+        return ts__replay_time(r)[ts__replay_target(r, e)] -
+               ts__rrun_source(r, from, ts__replay_kind(r, e));
+    case TS__FIXED_CALL: return ts__replay_duration(r)[from];
+    default: return 0;
+    }
 }
 static ts__hold *ts__model_holds(const ts__model *m)
 {
@@ -173,7 +200,7 @@ static uint32_t ts__class_find(ts_replay *r, ts__model *m,
     }
     ts__class *const c =
         (ts__class *)ts__rvec_push(&r->allocator, &m->classes, sizeof *c);
-    if (!c) return TS_NODE_NONE;
+    if (!c || m->classes.count > TS__CLASS_NONE) return TS_NODE_NONE;
     memset(c, 0, sizeof *c);
     c->parent = parent;
     c->least = INT64_MAX;

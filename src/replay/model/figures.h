@@ -49,7 +49,7 @@ static bool ts__figures_order(const ts_replay *r, ts__rsort *sort,
     bool sorted = true;
     uint32_t last = TS_NODE_NONE;
     for (uint32_t i = 0; i < r->op_count; i++) {
-        if (ts__replay_op(r, i)->skip != TS_SKIP_NOT) continue;
+        if (ts__replay_skips(r)[i] != TS_SKIP_NOT) continue;
         if (last != TS_NODE_NONE &&
             (start[last] > start[i] ||
              (start[last] == start[i] && lanes[last] > lanes[i])))
@@ -158,15 +158,6 @@ static void ts__lane_add(ts_lane *lane, int64_t *busy_until, int64_t start,
     }
 }
 
-static void ts__lanes_reset(ts__rvec *lanes)
-{
-    for (size_t i = 0; i < lanes->count; i++) {
-        ts_lane *const lane = (ts_lane *)lanes->data + i;
-        lane->operations = 0;
-        lane->start_ns = lane->end_ns = lane->busy_ns = 0;
-    }
-}
-
 // Computes busy times. Lanes without operations (threads) come first in the
 // list of lanes and have no result.
 static bool ts__figures_busy(ts_replay *r, const uint32_t *index, size_t count)
@@ -241,6 +232,20 @@ static bool ts__figures_errors(ts_replay *r, ts__rsort *sort, size_t count)
     return true;
 }
 
+// Computes the figures of a brief run.
+static void ts__figures_brief(ts_replay *r)
+{
+    ts_replay_stats *const s = &r->stats;
+    ts__figures_clear(r);
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        if (ts__replay_skips(r)[i] != TS_SKIP_NOT) continue;
+        const int64_t start = ((const int64_t *)r->start.data)[i];
+        const int64_t end = ts__op_end(r, i);
+        if (!s->operations || start < s->start_ns) s->start_ns = start;
+        if (!s->operations++ || end > s->end_ns) s->end_ns = end;
+    }
+}
+
 static bool ts__figures(ts_replay *r)
 {
     ts__rsort sort = { 0 };
@@ -270,7 +275,7 @@ static bool ts__rrun_open(ts__rrun *run)
     run->gap = (int64_t *)r->gap.data;
     run->missing = (uint32_t *)missing.data;
     for (size_t i = 0; i < count; i++)
-        run->start[i] = run->gap[i] = TS__NO_TIME;
+        run->start[i] = TS__NO_TIME;
     r->cycle.count = 0;
     return true;
 }
@@ -316,7 +321,7 @@ static bool ts__rrun_change(ts_replay *r, const int64_t *durations_ns)
 
 // Completes a run: determines which operations did not run and why, and
 // computes the figures.
-static bool ts__rrun_finish(ts__rrun *run)
+static bool ts__rrun_finish(ts__rrun *run, bool brief)
 {
     ts_replay *const r = run->replay;
     uint64_t selected = 0;
@@ -327,7 +332,10 @@ static bool ts__rrun_finish(ts__rrun *run)
         if (!ts__rrun_cycle(run)) return false;
         ts__cycle_reverse(&r->cycle);
     }
-    return ts__figures(r);
+    if (!brief) return ts__figures(r);
+    ts__figures_brief(r);
+    ts__rvec_close(&r->allocator, &r->gap);
+    return true;
 }
 
 static ts__rrun ts__rrun_of(ts_replay *r)
@@ -343,15 +351,17 @@ static ts__rrun ts__rrun_of(ts_replay *r)
     return run;
 }
 
-static bool ts__rrun_exact(ts_replay *r, const int64_t *durations_ns)
+static bool ts__rrun_exact(ts_replay *r, const ts_replay_run_desc *desc)
 {
-    if (!ts__rrun_change(r, durations_ns)) return false;
+    if (!ts__rrun_change(r, desc->durations_ns)) return false;
     ts__rrun run = ts__rrun_of(r);
     bool ok = ts__rrun_open(&run);
     if (ok) {
+        for (size_t i = 0; i < r->node_count; i++)
+            run.gap[i] = TS__NO_TIME;
         ts__rrun_edges(&run);
         ts__rrun_gaps(&run);
-        ok = ts__rrun_loop(&run) && ts__rrun_finish(&run);
+        ok = ts__rrun_loop(&run) && ts__rrun_finish(&run, desc->brief);
     }
     ts__rrun_close(&run);
     return ok;
@@ -368,7 +378,7 @@ TS_API ts_result ts_replay_run(ts_replay *replay,
     if (!desc) desc = &none;
     const int64_t *const durations_ns = desc->durations_ns;
     bool any = false;
-    for (uint32_t i = 0; i < replay->op_count; i++) {
+    for (uint32_t i = 0; i < replay->op_count && (durations_ns || !any); i++) {
         any |= ts__replay_selected(replay, i);
         if (durations_ns && durations_ns[i] < 0) return TS_ERR_USAGE;
     }
@@ -380,5 +390,5 @@ TS_API ts_result ts_replay_run(ts_replay *replay,
     if (desc->mode != TS_REPLAY_EXACT || desc->change_count ||
         desc->copy_engines || desc->share_compute)
         return TS_ERR_USAGE;
-    return ts__rrun_exact(replay, durations_ns) ? TS_OK : TS_ERR_MEMORY;
+    return ts__rrun_exact(replay, desc) ? TS_OK : TS_ERR_MEMORY;
 }

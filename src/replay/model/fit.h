@@ -177,7 +177,7 @@ static void ts__calibrate_launches(ts__calibration *c, bool decide)
         if (ts__replay_flags(r)[i] & TS__NODE_WAITS) continue;
         for (uint32_t e = ts__replay_offsets(r)[i];
              e < ts__replay_offsets(r)[i + 1]; e++) {
-            const uint32_t k = ts__model_classes(c->model)[e];
+            const uint32_t k = ts__model_edge_class(c->model, e);
             if (k == TS_NODE_NONE ||
                 TS_EDGE_KIND(ts__replay_kind(r, e)) != TS_EDGE_LAUNCH)
                 continue;
@@ -185,8 +185,8 @@ static void ts__calibrate_launches(ts__calibration *c, bool decide)
                 ts__model_class(c->model, ts__model_class(c->model, k)->of);
             const bool from_end =
                 !decide || class_of->spread < class_of->spread_from_start;
-            ts__model_fixed(c->model)[e] =
-                from_end ? ts__replay_duration(r)[i] : 0;
+            ts__model_edge_set(c->model, e, k,
+                               from_end ? TS__FIXED_CALL : TS__FIXED_NONE);
         }
     }
 }
@@ -199,7 +199,7 @@ static void ts__calibrate_least(ts__calibration *c)
         for (uint32_t e = ts__replay_offsets(r)[i];
              e < ts__replay_offsets(r)[i + 1]; e++) {
             const int64_t sample = ts__calibrate_sample(c, i, e);
-            uint32_t k = ts__model_classes(c->model)[e];
+            uint32_t k = ts__model_edge_class(c->model, e);
             for (; k != TS_NODE_NONE;
                  k = ts__model_class(c->model, k)->parent) {
                 ts__class *const class_of = ts__model_class(c->model, k);
@@ -253,7 +253,7 @@ static void ts__calibrate_residuals(ts__calibration *c)
         residual[i] = time[i];
         if (hold->edge == TS_NODE_NONE) continue;
         ((bool *)m->is_held.data)[i] = true;
-        const uint32_t k = ts__model_classes(m)[hold->edge];
+        const uint32_t k = ts__model_edge_class(m, hold->edge);
         int64_t low = -TS__CLASS_NOISE_NS, high = TS__CLASS_NOISE_NS;
         residual[i] = time[i] - hold->at;
         if (k != TS_NODE_NONE) {
@@ -276,10 +276,9 @@ static bool ts__model_reserve(ts_replay *r, ts__model *m)
     const ts_allocator *const a = &r->allocator;
     const size_t edges = r->targets.count, nodes = r->node_count;
     return ts__rvec_fill(a, &m->edge_class, sizeof(uint32_t), edges, 0xFF) &&
-           ts__rvec_fill(a, &m->fixed, sizeof(int64_t), edges, 0) &&
            ts__rvec_reserve(a, &m->hold, sizeof(ts__hold), nodes) &&
            ts__rvec_fill(a, &m->is_held, sizeof(bool), nodes, 0) &&
-           ts__rvec_fill(a, &m->residual, sizeof(int64_t), nodes, 0);
+           ts__rvec_reserve(a, &m->residual, sizeof(int64_t), nodes);
 }
 
 static bool ts__model_calibrate(ts_replay *r, ts__model *m)
@@ -288,15 +287,12 @@ static bool ts__model_calibrate(ts_replay *r, ts__model *m)
     c.replay = r;
     c.model = m;
     c.failed = !ts__model_reserve(r, m) ||
-               !ts__rvec_reserve(&r->allocator, &c.latest, sizeof(int64_t),
-                                 r->node_count) ||
                !ts__rvec_fill(&r->allocator, &c.graphs, sizeof(uint64_t),
                               r->call_count, 0);
     if (!c.failed) ts__calibrate_graphs(&c);
     if (!c.failed) ts__calibrate_edges(&c);
     if (!c.failed) ts__calibrate_rounds(&c);
     if (!c.failed) ts__calibrate_residuals(&c);
-    ts__rvec_close(&r->allocator, &c.latest);
     ts__rvec_close(&r->allocator, &c.graphs);
     ts__rsort_close(&r->allocator, &c.sort);
     ts__rvec_close(&r->allocator, &m->hold);

@@ -1,7 +1,6 @@
 /* ---- Model: critical path ----------------------------------------------- */
 
-typedef struct ts__bound { // the edge that held a node back
-    int64_t at;
+typedef struct ts__bound { // the edge that held a node back, and its source
     uint32_t from, edge;
 } ts__bound;
 
@@ -42,14 +41,22 @@ static int64_t ts__walk_source(const ts__walk *w, uint32_t node, uint8_t kind)
 // Returns the delay of an edge. For a run as recorded, it is the usual delay of
 // its class: work that ended just now holds back less than a launch a moment
 // earlier.
-static int64_t ts__walk_delay(const ts__walk *w, uint32_t e)
+static int64_t ts__walk_delay(const ts__walk *w, uint32_t from, uint32_t e)
 {
     if (w->run.delay) return w->run.delay[e];
-    const uint32_t class_of = ts__model_classes(w->model)[e];
-    return ts__model_fixed(w->model)[e] +
+    const uint32_t class_of = ts__model_edge_class(w->model, e);
+    return ts__model_fixed(w->replay, w->model, from, e) +
            (class_of == TS_NODE_NONE
                 ? 0
                 : ts__model_class(w->model, class_of)->pub.delay_ns);
+}
+
+// Returns when an edge lets its target start.
+static int64_t ts__walk_at(const ts__walk *w, ts__bound edge)
+{
+    return ts__replay_add(
+        ts__walk_source(w, edge.from, w->run.kinds[edge.edge]),
+        ts__walk_delay(w, edge.from, edge.edge));
 }
 
 static bool ts__walk_bounds(ts__walk *w)
@@ -64,15 +71,15 @@ static bool ts__walk_bounds(ts__walk *w)
             continue;
         for (uint32_t e = w->run.offsets[i]; e < w->run.offsets[i + 1]; e++) {
             ts__bound *const bound = &bounds[w->run.targets[e]];
-            int64_t at = ts__walk_source(w, i, w->run.kinds[e]);
-            at = ts__replay_add(at, ts__walk_delay(w, e));
+            const ts__bound found = { i, e };
             // On a tie the launch edge is chosen, as in ts__calibrate_holds.
             const bool launches =
                 !w->modelled && TS_EDGE_KIND(w->run.kinds[e]) == TS_EDGE_LAUNCH;
-            if (bound->from != TS_NODE_NONE &&
-                (at < bound->at || (at == bound->at && !launches)))
-                continue;
-            const ts__bound found = { at, i, e };
+            if (bound->from != TS_NODE_NONE) {
+                const int64_t at = ts__walk_at(w, found);
+                const int64_t before = ts__walk_at(w, *bound);
+                if (at < before || (at == before && !launches)) continue;
+            }
             *bound = found;
         }
     }
@@ -188,7 +195,7 @@ static int64_t ts__walk_thread_begin(const ts_replay *r, uint32_t call)
 static bool ts__walk_assumes(const ts__walk *w, uint32_t e)
 {
     if (w->model->offsets.count) return false;
-    const uint32_t class_of = ts__model_classes(w->model)[e];
+    const uint32_t class_of = ts__model_edge_class(w->model, e);
     if (class_of == TS_NODE_NONE) return false;
     const uint32_t of = ts__model_class(w->model, class_of)->of;
     return ts__model_class(w->model, of)->kept < TS__CLASS_SAMPLES;
@@ -216,9 +223,10 @@ static uint32_t ts__walk_back(ts__walk *w, uint32_t node, bool *from_start)
     const uint8_t kind = w->run.kinds[bound->edge];
     *from_start = kind & TS_EDGE_FROM_START;
     const int64_t source = ts__walk_source(w, bound->from, kind);
-    ts__walk_part(
-        w, w->modelled ? bound->at : ts__walk_usual_start(w, node, source),
-        owner, TS_EDGE_KIND(kind), true, TS_COST_UNEXPLAINED);
+    ts__walk_part(w,
+                  w->modelled ? ts__walk_at(w, *bound)
+                              : ts__walk_usual_start(w, node, source),
+                  owner, TS_EDGE_KIND(kind), true, TS_COST_UNEXPLAINED);
     if (w->modelled && w->until > source && ts__walk_assumes(w, bound->edge))
         w->model->path.assumed_ns += w->until - source;
     ts__walk_part(w, source, owner, TS_EDGE_KIND(kind), true,
@@ -234,7 +242,7 @@ static uint32_t ts__walk_last(const ts__walk *w)
     uint32_t last = TS_NODE_NONE;
     int64_t latest = 0;
     for (uint32_t i = 0; i < r->op_count; i++) {
-        if (ts__replay_op(r, i)->skip != TS_SKIP_NOT) continue;
+        if (ts__replay_skips(r)[i] != TS_SKIP_NOT) continue;
         const uint32_t end = ts__replay_end_node(r, i);
         const int64_t at = ts__walk_end(w, end);
         if (last != TS_NODE_NONE && at <= latest) continue;

@@ -25,9 +25,9 @@ static void ts__plan_operations(ts_replay *r)
 {
     ts_replay_stats *const s = &r->stats;
     for (uint32_t i = 0; i < r->op_count; i++) {
-        const ts__op *const op = ts__replay_op(r, i);
-        if (op->skip != TS_SKIP_NOT) {
-            s->skipped[op->skip]++;
+        const uint8_t skip = ts__replay_skips(r)[i];
+        if (skip != TS_SKIP_NOT) {
+            s->skipped[skip]++;
             continue;
         }
         const int64_t start = ts__replay_time(r)[i];
@@ -182,13 +182,105 @@ TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
     return TS_OK;
 }
 
+// Makes a copy of its own of a vector whose elements belong to another replay.
+static bool ts__replay_copy(const ts_allocator *a, ts__rvec *v)
+{
+    const ts__rvec from = *v;
+    memset(v, 0, sizeof *v);
+    if (!ts__rvec_reserve(a, v, from.size ? from.size : 1, from.count))
+        return false;
+    if (from.count) memcpy(v->data, from.data, from.count * from.size);
+    v->count = from.count;
+    return true;
+}
+
+static void ts__lanes_reset(ts__rvec *lanes)
+{
+    for (size_t i = 0; i < lanes->count; i++) {
+        ts_lane *const lane = (ts_lane *)lanes->data + i;
+        lane->operations = 0;
+        lane->start_ns = lane->end_ns = lane->busy_ns = 0;
+    }
+}
+
+// Clears the figures of the last run.
+static void ts__figures_clear(ts_replay *r)
+{
+    ts_replay_stats *const s = &r->stats;
+    ts__lanes_reset(&r->lane_results);
+    ts__lanes_reset(&r->device_results);
+    s->operations = s->different = s->digest = 0;
+    s->start_ns = s->end_ns = s->busy_from_ns = s->busy_to_ns = 0;
+    s->start_error_p50_ns = s->start_error_p95_ns = s->start_error_max_ns = 0;
+}
+
+// Makes everything what it was before the first run.
+static void ts__replay_unrun(ts_replay *r)
+{
+    ts_replay_stats *const s = &r->stats;
+    ts__figures_clear(r);
+    s->unexplained = 0;
+    s->unexplained_ns = 0;
+    s->skipped[TS_SKIP_UNMET] = s->skipped[TS_SKIP_REMOVED] = 0;
+    for (uint32_t i = 0; i < r->op_count; i++) {
+        if (!ts__replay_selected(r, i)) continue;
+        ts__replay_skips(r)[i] = TS_SKIP_NOT;
+        s->operations++;
+    }
+}
+
+TS_API ts_result ts_replay_fork(ts_replay **fork, const ts_replay *of)
+{
+    if (!fork) return TS_ERR_USAGE;
+    *fork = NULL;
+    if (!of) return TS_ERR_USAGE;
+    const ts_allocator a = ts__arena_open(&of->allocator);
+    ts_replay *const r =
+        (ts_replay *)a.resize(a.user, NULL, 0, sizeof(ts_replay));
+    if (!r) {
+        ts__arena_close(&a);
+        return TS_ERR_MEMORY;
+    }
+    *r = *of;
+    r->allocator = a;
+    r->forked = true;
+    r->model = NULL;
+    ts__rvec *const of_runs[] = { &r->start, &r->gap, &r->changed, &r->cycle };
+    for (size_t i = 0; i < sizeof of_runs / sizeof of_runs[0]; i++)
+        memset(of_runs[i], 0, sizeof *of_runs[i]);
+    ts__rvec *const copied[] = { &r->skips, &r->lane_results,
+                                 &r->device_results };
+    bool ok = true;
+    for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++)
+        ok &= ts__replay_copy(&a, copied[i]);
+    if (!ok) {
+        ts_replay_close(r);
+        return TS_ERR_MEMORY;
+    }
+    ts__replay_unrun(r);
+    *fork = r;
+    return TS_OK;
+}
+
 static void ts__model_close(ts_replay *r);
+
+// Frees what a fork owns.
+static void ts__replay_close_runs(ts_replay *replay)
+{
+    ts__model_close(replay);
+    ts__rvec *const vecs[] = { &replay->skips,        &replay->start,
+                               &replay->gap,          &replay->changed,
+                               &replay->lane_results, &replay->device_results,
+                               &replay->cycle };
+    for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
+        ts__rvec_close(&replay->allocator, vecs[i]);
+}
 
 TS_API void ts_replay_close(ts_replay *replay)
 {
     if (!replay) return;
     const ts_allocator a = replay->allocator;
-    ts__model_close(replay);
+    ts__replay_close_runs(replay);
     ts__rvec *const vecs[] = { &replay->files,
                                &replay->ops,
                                &replay->call_names,
@@ -212,17 +304,12 @@ TS_API void ts_replay_close(ts_replay *replay)
                                &replay->offsets,
                                &replay->targets,
                                &replay->kinds,
-                               &replay->start,
-                               &replay->gap,
-                               &replay->changed,
-                               &replay->lane_results,
-                               &replay->device_results,
-                               &replay->cycle,
                                &replay->ends,
                                &replay->parts,
                                &replay->part_of.entries,
                                &replay->part_first };
-    for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
+    const size_t count = replay->forked ? 0 : sizeof vecs / sizeof vecs[0];
+    for (size_t i = 0; i < count; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, replay, sizeof *replay, 0);
     ts__arena_close(&a);

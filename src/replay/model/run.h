@@ -5,6 +5,7 @@ static void ts__model_forget(ts_replay *r)
     ts__model *const m = r->model;
     if (!m) return;
     m->ran = m->has_path = m->has_steps = false;
+    ts__rvec_close(&r->allocator, &m->parts);
     m->held.count = m->extra.count = m->inserted.count = m->offsets.count = 0;
 }
 
@@ -12,13 +13,12 @@ static void ts__model_close(ts_replay *r)
 {
     ts__model *const m = r->model;
     if (!m) return;
-    ts__rvec *const vecs[] = {
-        &m->classes,  &m->edge_class, &m->fixed,         &m->hold,
-        &m->residual, &m->is_held,    &m->known.entries, &m->offsets,
-        &m->targets,  &m->kinds,      &m->delay,         &m->gap,
-        &m->held,     &m->parts,      &m->extra,         &m->inserted,
-        &m->steps,    &m->step_zones
-    };
+    ts__rvec *const vecs[] = { &m->classes,   &m->edge_class, &m->hold,
+                               &m->residual,  &m->is_held,    &m->known.entries,
+                               &m->offsets,   &m->targets,    &m->kinds,
+                               &m->delay,     &m->held,       &m->parts,
+                               &m->extra,     &m->inserted,   &m->steps,
+                               &m->step_zones };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&r->allocator, vecs[i]);
     r->allocator.resize(r->allocator.user, m, sizeof *m, 0);
@@ -63,39 +63,51 @@ static int64_t ts__model_sooner(const ts_replay *r, uint32_t node,
     return sum;
 }
 
-// Sets the residuals of the run. A node without edges in the record starts when
-// it did there, or later if a change or a selection made it wait for something.
-static void ts__model_gaps(ts__rrun *run, const ts__model *m,
-                           const ts_replay_run_desc *desc)
+/*
+    Counts the edges into every node, and finds the latest of those that the run
+    does not fire, as ts__rrun_edges does.
+
+    Keeps streams first in, first out: an operation that began sooner than usual
+    in the record still starts after the end of its predecessor on the stream.
+    The record itself satisfies this, so an unchanged run stays the same.
+*/
+static void ts__model_edges(ts__rrun *run, const ts__model *m, uint8_t *flags)
 {
     const ts_replay *const r = run->replay;
+    int64_t *const delay = (int64_t *)m->delay.data;
     for (uint32_t i = 0; i < r->node_count; i++) {
-        const bool led_to = run->gap[i] != TS__NO_TIME;
-        run->gap[i] = 0;
-        if (ts__model_is_held(m, i) && led_to) {
-            run->gap[i] = ((const int64_t *)m->gap.data)[i];
-            continue;
+        const bool counts = ts__rrun_counts(r, i);
+        const bool fires = ts__replay_selected(r, i);
+        for (uint32_t e = run->offsets[i]; e < run->offsets[i + 1]; e++) {
+            const uint32_t to = run->targets[e];
+            if (run->kinds[e] == TS_EDGE_STREAM_ORDER && run->gap[to] < 0 &&
+                ts__model_is_held(m, to) && delay[e] != TS__EDGE_OFF &&
+                delay[e] < -run->gap[to])
+                delay[e] = -run->gap[to];
+            if (!counts) continue;
+            if (delay[e] != TS__EDGE_OFF) flags[to] |= TS__ALTER_LED;
+            run->missing[to] += fires;
+            if (fires) continue;
+            const int64_t at =
+                ts__rrun_at(run, e, ts__rrun_source(r, i, run->kinds[e]));
+            if (at > run->start[to]) run->start[to] = at;
         }
-        const int64_t begin = ts__replay_add(ts__replay_time(r)[i],
-                                             -ts__model_sooner(r, i, desc));
-        if (run->start[i] < begin) run->start[i] = begin;
     }
 }
 
-// Keeps streams first in, first out: an operation that began sooner than usual
-// in the record still starts after the end of its predecessor on the stream.
-// The record itself satisfies this, so an unchanged run stays the same.
-static void ts__model_keep_fifo(const ts__rrun *run, ts__model *m)
+// Leaves the residuals of the nodes to which an edge leads. A node without
+// edges in the record starts when it did there, or later if a change or a
+// selection made it wait for something.
+static void ts__model_gaps(ts__rrun *run, const ts__model *m,
+                           const ts_replay_run_desc *desc, const uint8_t *flags)
 {
     const ts_replay *const r = run->replay;
-    const int64_t *const gap = (const int64_t *)m->gap.data;
-    int64_t *const delay = (int64_t *)m->delay.data;
-    for (uint32_t e = 0; e < run->offsets[r->node_count]; e++) {
-        const uint32_t to = run->targets[e];
-        if (run->kinds[e] == TS_EDGE_STREAM_ORDER && gap[to] < 0 &&
-            ts__model_is_held(m, to) && delay[e] != TS__EDGE_OFF &&
-            delay[e] < -gap[to])
-            delay[e] = -gap[to];
+    for (uint32_t i = 0; i < r->node_count; i++) {
+        if (ts__model_is_held(m, i) && flags[i] & TS__ALTER_LED) continue;
+        run->gap[i] = 0;
+        const int64_t begin = ts__replay_add(ts__replay_time(r)[i],
+                                             -ts__model_sooner(r, i, desc));
+        if (run->start[i] < begin) run->start[i] = begin;
     }
 }
 
@@ -140,20 +152,12 @@ static bool ts__model_run_changed(ts_replay *r, const ts_replay_run_desc *desc)
     ts__rrun run = ts__model_graph(r);
     if (ok) ok = ts__rrun_open(&run);
     if (ok) {
-        ts__model_keep_fifo(&run, r->model);
-        ts__rrun_edges(&run);
-        ts__model_gaps(&run, r->model, desc);
-        ok = ts__model_loop(&run, desc);
+        ts__model_edges(&run, r->model, alter.flags);
+        ts__model_gaps(&run, r->model, desc, alter.flags);
+        run.flags = alter.flags;
+        ok = ts__model_loop(&run, desc) && ts__rrun_finish(&run, desc->brief);
     }
-    ts__rvec removed = { 0 };
-    ok = ok &&
-         ts__rvec_reserve(&r->allocator, &removed, sizeof(bool), r->op_count);
-    run.removed = (const bool *)removed.data;
-    for (uint32_t i = 0; ok && i < r->op_count; i++)
-        ((bool *)removed.data)[i] = alter.flags[i] & TS__ALTER_REMOVED;
-    ok = ok && ts__rrun_finish(&run);
     if (ok) ts__model_inserted(r);
-    ts__rvec_close(&r->allocator, &removed);
     ts__rrun_close(&run);
     ts__alter_close(&alter);
     return ok;

@@ -16,11 +16,14 @@ typedef struct ts__rrun {
     const int64_t *duration; // of each node
     uint32_t *missing;       // of each node: edges that have not fired yet
     int64_t *start; // of each node: first its latest fired edge, then its start
-    // Of each node: first its latest edge in the record, then its gap.
+    // Of each node: its gap; in an exact run first its latest edge.
     int64_t *gap;
-    const bool *removed; // operations that a change removed (NULL: none)
+    const uint8_t *flags; // of each node: TS__RUN_REMOVED (NULL: none)
     uint64_t ran;
 } ts__rrun;
+
+// Of ts__rrun.flags: a change removed the operation.
+enum { TS__RUN_REMOVED = 1 };
 
 // Added to `missing` of nodes that are not selected, so that they are never
 // ready.
@@ -152,10 +155,11 @@ static void ts__rrun_stuck(ts__rrun *run)
         if (i >= r->op_count || !ts__replay_selected(r, i)) continue;
         const uint32_t end = ts__replay_end_node(r, i);
         const bool ends = !run->missing[i] && !run->missing[end];
-        ts__replay_op(r, i)->skip = ends ? TS_SKIP_NOT : TS_SKIP_UNMET;
+        ts__replay_skips(r)[i] = ends ? TS_SKIP_NOT : TS_SKIP_UNMET;
         r->stats.skipped[TS_SKIP_UNMET] += !ends;
-        if (!ends || !run->removed || !run->removed[i]) continue;
-        ts__replay_op(r, i)->skip = TS_SKIP_REMOVED;
+        if (!ends || !run->flags || !(run->flags[i] & TS__RUN_REMOVED))
+            continue;
+        ts__replay_skips(r)[i] = TS_SKIP_REMOVED;
         r->stats.skipped[TS_SKIP_REMOVED]++;
     }
 }

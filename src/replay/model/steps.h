@@ -93,8 +93,7 @@ static void ts__steps_times(const ts_replay *r, ts__model *m)
     ts_step *const steps = (ts_step *)m->steps.data;
     const size_t count = m->steps.count;
     for (uint32_t i = 0; i < r->op_count; i++) {
-        const ts__op *const op = ts__replay_op(r, i);
-        if (op->skip != TS_SKIP_NOT) continue;
+        if (ts__replay_skips(r)[i] != TS_SKIP_NOT) continue;
         ts_step *const step = &steps[ts__steps_find(m, ts__alter_issue(r, i))];
         const int64_t end = ts__op_end(r, i), was = ts__replay_end(r, i);
         if (!step->operations++ || end > step->end_ns) step->end_ns = end;

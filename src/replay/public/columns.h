@@ -51,6 +51,16 @@ typedef struct ts_chunk_info {
 */
 TS_API ts_result ts_reader_index(const ts_reader *reader);
 
+/*
+    The same a little at a time, for a program that must not wait: reads at most
+    `most` further parts of the index (0: one), each of up to 1,024 chunks.
+
+    Threads: any.
+    Errors:  TS_ERR_BUSY   call it again: more is left
+             TS_ERR_MEMORY
+*/
+TS_API ts_result ts_reader_index_parts(const ts_reader *reader, uint32_t most);
+
 // Returns the number of chunks of every kind, without index and end chunks; 0
 // if ts_reader_index fails.
 TS_API size_t ts_reader_chunk_count(const ts_reader *reader);
@@ -75,6 +85,19 @@ TS_API bool ts_reader_chunk(const ts_reader *reader, size_t index,
 TS_API ts_result ts_reader_decode(ts_reader *reader, size_t chunk,
                                   ts_columns *columns);
 
+// The bit of a column in a set: TS_COLUMN_BIT(SITE).
+#define TS_COLUMN_BIT(column) (UINT64_C(1) << (TS_COLUMN_##column))
+#define TS_COLUMNS_ALL        UINT64_MAX
+
+/*
+    As ts_reader_decode, but decodes only the columns of a set: bits of START
+    (start_ns and the ticks), DURATION, TRACK (tracks), TEXT (texts) and of
+    values[]. The other members stay NULL. An empty set checks the chunk's
+    checksum and decompresses nothing: `count` is what its header says.
+*/
+TS_API ts_result ts_reader_decode_columns(ts_reader *reader, size_t chunk,
+                                          uint64_t wanted, ts_columns *columns);
+
 // Frees the memory of `columns` and zeroes it. NULL is allowed.
 TS_API void ts_columns_close(ts_reader *reader, ts_columns *columns);
 
@@ -95,6 +118,20 @@ TS_API ts_result ts_reader_scan(ts_reader *reader, const ts_filter *filter,
                                 void (*call)(const ts_columns *columns,
                                              uint32_t thread, void *user),
                                 void *user);
+
+typedef struct ts_scan_desc {
+    const ts_filter *filter;        // as for ts_reader_scan (NULL: all)
+    const size_t *chunks TS__UNSET; // of these, each once (NULL: of all)
+    size_t chunk_count TS__UNSET;   // how many of `chunks`
+    uint64_t columns;               // as for ts_reader_decode_columns
+    uint32_t threads TS__UNSET;     // (0: as many as the reader has)
+    void (*call)(const ts_columns *columns, uint32_t thread, void *user);
+    void *user;
+} ts_scan_desc;
+
+// As ts_reader_scan, with some columns of some chunks.
+TS_API ts_result ts_reader_scan_columns(ts_reader *reader,
+                                        const ts_scan_desc *desc);
 
 // One cell of a chunk's picture, which serves to draw the chunk at low zoom.
 typedef struct ts_lod_cell {

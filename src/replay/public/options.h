@@ -14,5 +14,8 @@
                               is read through a function (ts_reader_desc.read).
                               With both, this header needs the C library alone,
                               and compiles for WebAssembly (wasm32-wasi)
+                              On Windows, files are read, and there are no
+                              sidecars; systems other than that and Linux
+                              need this option
     TRACESMITH_ZSTD           reads compressed chunks (link with -lzstd)
 */

@@ -53,4 +53,8 @@
 #define _DEFAULT_SOURCE // madvise
 #endif
 #endif
+#if defined(TRACESMITH_REPLAY_IMPLEMENTATION) && \
+    !defined(_FILE_OFFSET_BITS) && !defined(_WIN32)
+#define _FILE_OFFSET_BITS 64 // files of 2 GiB, on machines of 32 bits
+#endif
 #include "tracesmith.h"

@@ -203,6 +203,19 @@ typedef struct ts_replay_desc {
 TS_API ts_result ts_replay_open(ts_replay **replay, ts_reader *reader,
                                 const ts_replay_desc *desc);
 
+/*
+    Opens another replay of the same graph and selection. Each has its own runs,
+    so that the results of one stay while the other predicts something; the
+    graph is in memory once. The fork has no run yet.
+
+    Threads:  as those of two replays that were opened separately; `of` must not
+              run during the call.
+    Errors:   TS_ERR_MEMORY
+    Lifetime: `of` must outlive the fork.
+    Free:     ts_replay_close.
+*/
+TS_API ts_result ts_replay_fork(ts_replay **fork, const ts_replay *of);
+
 // Frees a replay and everything that it returned. NULL is allowed.
 TS_API void ts_replay_close(ts_replay *replay);
 
@@ -265,6 +278,11 @@ typedef struct ts_replay_run_desc {
     // share while they wait for other ranks, too (false: kernels overlap
     // freely, as recorded)
     bool share_compute TS__UNSET;
+    // Only start_ns, end_ns, `operations`, the skipped ones and what stays
+    // unexplained are computed; the busy times, errors, `different` and the
+    // digest are 0, and so are the times of ts_replay_lane and _device, and
+    // ts_node.gap_ns (false)
+    bool brief TS__UNSET;
 } ts_replay_run_desc;
 
 /*
@@ -320,6 +338,7 @@ typedef struct ts_replay_stats {
     uint64_t digest;        // XXH3 of identity, start and end in total order
     uint64_t unexplained;   // model: nodes that keep a recorded delay
     int64_t unexplained_ns; // difference of these delays from the model's
+    // Of the graph again:
     uint64_t rendezvous_guessed; // matched by name and order, as their
                                  // communicator is not known, although their
                                  // members do not end together
@@ -421,7 +440,7 @@ typedef struct ts_node {
     uint32_t track; // stream or thread; 0: a join, or unknown
     uint32_t name;  // of the function of a call; 0 unknown
     int64_t recorded_ns, duration_ns;
-    int64_t gap_ns; // delay beyond its dependencies; set by a run
+    int64_t gap_ns; // delay beyond its dependencies; 0 after a brief run
     bool selected;
     uint32_t file;
     int64_t start_ns, end_ns; // in the last run; both 0 if it did not run

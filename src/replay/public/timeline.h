@@ -205,6 +205,13 @@ TS_API uint32_t ts_timeline_queue_most(const ts_timeline *timeline,
                                        size_t device, int64_t from_ns,
                                        int64_t to_ns);
 
+// Returns when an operation was issued, as the queue depth counts it: when its
+// call began, else its recorded enqueue time, at most its start. One that is in
+// no queue, such as a wait of the host, is issued when it starts. Returns
+// INT64_MIN past the last operation.
+TS_API int64_t ts_timeline_issued(const ts_timeline *timeline,
+                                  uint32_t operation);
+
 // An interval in which a device was idle.
 typedef struct ts_gap {
     int64_t start_ns, end_ns; // all of it, also beyond [from, to)

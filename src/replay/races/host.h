@@ -50,12 +50,10 @@ static bool ts__gpu_ranges_overlap(const ts__rvec *ranges, uint32_t space,
     const ts__gpu_range *const list = (const ts__gpu_range *)ranges->data;
     size_t low = 0, high = ranges->count;
     while (low < high) { // find the first range that ends at or after `first`
-        const size_t middle = low + (high - low) / 2;
-        if (list[middle].space < space ||
-            (list[middle].space == space && list[middle].last < first))
-            low = middle + 1;
-        else
-            high = middle;
+        const size_t middle = ts__middle(low, high);
+        ts__halve(&low, &high,
+                  list[middle].space < space || (list[middle].space == space &&
+                                                 list[middle].last < first));
     }
     return low < ranges->count && list[low].space == space &&
            list[low].first <= last;
@@ -142,7 +140,8 @@ static ts_result ts__gather_run(ts__gather *g)
         TS_FILTER(KERNEL) | TS_FILTER(COLLECTIVE) | TS_FILTER(HOST_FUNCTION);
     for (uint32_t i = 0; i < x->replay->op_count; i++) {
         const ts__op *const op = ts__replay_op(x->replay, i);
-        x->stats.operations += !op->skip && ts__kind_accesses(op->kind);
+        x->stats.operations +=
+            !ts__replay_skips(x->replay)[i] && ts__kind_accesses(op->kind);
     }
     ts_result result =
         ts__gather_scan(g, TS_FILTER(ACCESS), ts__gather_take_accesses);

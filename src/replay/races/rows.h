@@ -146,13 +146,9 @@ static size_t ts__gather_rows_of(const ts__gather *g, uint32_t op,
     const ts__access_row *const accesses =
         (const ts__access_row *)g->accesses.data;
     size_t low = 0, high = g->accesses.count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (accesses[middle].time < (int64_t)op)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high)
+        ts__halve(&low, &high,
+                  accesses[ts__middle(low, high)].time < (int64_t)op);
     size_t end = low;
     while (end < g->accesses.count && accesses[end].time == (int64_t)op)
         end++;
@@ -230,7 +226,7 @@ static void ts__gather_take_operations(ts__gather *g, uint32_t file,
     for (uint32_t i = 0; i < c->count && !g->failed; i++) {
         if (!ts__gather_time_ok(c, i)) continue;
         const uint32_t op = ts__finder_take(&g->finder, file, c, i, offset);
-        if (op == TS_NODE_NONE || ts__replay_op(x->replay, op)->skip) continue;
+        if (op == TS_NODE_NONE || ts__replay_skips(x->replay)[op]) continue;
         ts__actor actor = ts__gather_operation(g, op);
         actor.site = (uint32_t)ts__columns_get(c, TS_COLUMN_SITE, i);
         actor.stack = (uint32_t)ts__columns_get(c, TS_COLUMN_STACK, i);

@@ -189,14 +189,10 @@ static void ts__shadow_close(ts__shadow *s)
 
 static bool ts__marks_put(ts__shadow *s, ts__marks *m, const ts__mark *mark)
 {
-    uint32_t low = 0, high = m->count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (m->data[middle].chain < mark->chain)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = 0, high = m->count;
+    while (low < high)
+        ts__halve(&low, &high,
+                  m->data[ts__middle(low, high)].chain < mark->chain);
     if (low < m->count && m->data[low].chain == mark->chain) {
         m->data[low] = *mark;
         return true;

@@ -94,13 +94,10 @@ static ts_result ts__blob_find(ts_reader *reader, const uint64_t hash[2],
     size_t low = 0, high = reader->blob_count;
     ts_result result = TS_ERR_NOT_FOUND;
     const ts__blob wanted = { .hash = { hash[0], hash[1] } };
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (ts__order_blob(&reader->blobs[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high)
+        ts__halve(
+            &low, &high,
+            ts__order_blob(&reader->blobs[ts__middle(low, high)], &wanted) < 0);
     for (; low < reader->blob_count; low++) {
         ts__blob *const blob = &reader->blobs[low];
         if (blob->hash[0] != hash[0] || blob->hash[1] != hash[1]) break;

@@ -1,3 +1,32 @@
+/* ---- Reader: vectors ---------------------------------------------------- */
+
+// Loops that decode have a form in plain C, which is the whole truth, and some
+// of them one for AVX2, which is chosen at run time and gives the same numbers.
+#if defined(__x86_64__) && defined(__GNUC__)
+#define TS__AVX2
+static bool ts__has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2");
+}
+
+__attribute__((target("avx2"))) static inline __m256i
+ts__load_avx2(const void *from)
+{
+    return _mm256_loadu_si256((const __m256i *)from);
+}
+
+__attribute__((target("avx2"))) static inline void ts__store_avx2(void *to,
+                                                                  __m256i four)
+{
+    _mm256_storeu_si256((__m256i *)to, four);
+}
+
+__attribute__((target("avx2"))) static inline __m256i ts__all_avx2(uint64_t one)
+{
+    return _mm256_set1_epi64x((long long)one);
+}
+#endif
+
 /* ---- Reader: bytes of the trace ----------------------------------------- */
 
 static const ts__fault ts__truncated = { TS_ERR_TRUNCATED,

@@ -15,29 +15,21 @@
 */
 #define TS__TIME_MAX (INT64_C(1) << 62)
 
-static ts__int128 ts__floor_div(ts__int128 a, uint64_t b)
-{
-    const ts__int128 quotient = a / (ts__int128)b;
-    return quotient - (a % (ts__int128)b < 0);
-}
-
 // Converts any tick exactly, but slowly.
 static int64_t ts__segment_far(const ts__clocks *clocks,
                                const ts__segment *segment, uint64_t tick)
 {
     const int64_t x = (int64_t)(tick - segment->start);
-    const ts__int128 ns =
-        ts__floor_div((ts__int128)x * (ts__int128)segment->ns, segment->ticks);
-    const ts__int128 time =
-        (ts__int128)segment->raw - (ts__int128)clocks->base + ns;
-    if (time > TS__TIME_MAX) return TS__TIME_MAX;
-    if (time < -TS__TIME_MAX) return -TS__TIME_MAX;
-    return (int64_t)time;
+    const ts__wide ns =
+        ts__wide_divide(ts__wide_product(x, segment->ns), segment->ticks);
+    const ts__wide time =
+        ts__wide_subtract(ts__wide_add(ns, segment->raw), clocks->base);
+    return ts__wide_clamp(time, TS__TIME_MAX);
 }
 
 static inline int64_t ts__segment_near(const ts__segment *segment, uint64_t x)
 {
-    const uint64_t e = (uint64_t)((ts__uint128)x * segment->inverse >> 64);
+    const uint64_t e = ts__product_high(x, segment->inverse);
     const uint64_t left = x * segment->rest - e * segment->ticks;
     return (int64_t)(segment->time + x * segment->whole + e +
                      (left >= segment->ticks));
@@ -99,15 +91,148 @@ static int64_t ts__clock_time(const ts__clocks *clocks, uint32_t id,
 static void ts__segment_finish(const ts__clocks *clocks, ts__segment *segment,
                                bool last)
 {
-    const ts__int128 time = (ts__int128)segment->raw - (ts__int128)clocks->base;
+    const ts__wide zero = ts__wide_product(0, 0);
+    const int64_t time = ts__wide_clamp(
+        ts__wide_subtract(ts__wide_add(zero, segment->raw), clocks->base),
+        TS__TIME_MAX);
     segment->whole = segment->ns / segment->ticks;
     segment->rest = segment->ns % segment->ticks;
-    segment->inverse =
-        (uint64_t)(((ts__uint128)segment->rest << 64) / segment->ticks);
-    segment->time = (uint64_t)time;
+    segment->inverse = ts__fraction(segment->rest, segment->ticks);
+    segment->time = (uint64_t)time; // not used if it was clamped
     segment->span = (uint64_t)(TS__TIME_MAX / 2) / (segment->whole + 1);
     if (!last && segment->span > segment->ticks) segment->span = segment->ticks;
     if (time > TS__TIME_MAX / 2 || time < -TS__TIME_MAX / 2) segment->span = 0;
+}
+
+/*
+    Many ticks, without branches and with factors of 32 bits, so that compilers
+    make vectors of it: as ts__segment_near, but with 32 bits after the point
+    and from an origin in the segment, for ticks less than 2^32 after it. What
+    the origin leaves of a nanosecond, `left`, is carried, so e is too small by
+    at most two.
+*/
+typedef struct ts__narrow {
+    uint64_t start, last, time, left; // last: the last tick, from `start`
+    uint32_t ticks, rest, whole, inverse;
+} ts__narrow;
+
+enum { TS__NARROW = 16 }; // a constant count of rounds: no remainder to handle
+
+// Prepares for ticks around one of the segment. False: the factors are wide.
+static bool ts__narrow_open(ts__narrow *narrow, const ts__segment *segment,
+                            uint64_t tick)
+{
+    const uint64_t x = tick - segment->start, before = UINT64_C(1) << 31;
+    if (x >= segment->span || segment->ticks > UINT32_MAX ||
+        segment->whole > UINT32_MAX)
+        return false;
+    const uint64_t origin = x > before ? x - before : 0;
+    const uint64_t after = segment->span - 1 - origin;
+    const uint64_t time = (uint64_t)ts__segment_near(segment, origin);
+    narrow->start = segment->start + origin;
+    narrow->last = after < UINT32_MAX ? after : UINT32_MAX;
+    narrow->time = time;
+    narrow->left =
+        origin * segment->rest -
+        (time - segment->time - origin * segment->whole) * segment->ticks;
+    narrow->ticks = (uint32_t)segment->ticks;
+    narrow->rest = (uint32_t)segment->rest;
+    narrow->whole = (uint32_t)segment->whole;
+    narrow->inverse = (uint32_t)(segment->inverse >> 32);
+    return true;
+}
+
+// Converts blocks of ticks up to the first with one out of reach. Returns how
+// many ticks that were.
+static uint32_t ts__narrow_blocks(const ts__narrow *n, const uint64_t *ticks,
+                                  uint32_t count, int64_t *times)
+{
+    const uint64_t start = n->start, last = n->last, time = n->time;
+    const uint64_t once = (uint64_t)n->ticks - 1, twice = once + n->ticks;
+    const uint32_t per = n->ticks, rest = n->rest, whole = n->whole;
+    const uint32_t inverse = n->inverse;
+    uint32_t done = 0;
+    for (; count - done >= TS__NARROW; done += TS__NARROW) {
+        const uint64_t *const from = ticks + done;
+        uint64_t made[TS__NARROW], beyond = 0;
+        for (uint32_t i = 0; i < TS__NARROW; i++) {
+            const uint64_t ahead = from[i] - start;
+            const uint32_t x = (uint32_t)ahead;
+            const uint32_t e = (uint32_t)((uint64_t)x * inverse >> 32);
+            const uint64_t left =
+                n->left + (uint64_t)x * rest - (uint64_t)e * per;
+            beyond |= ahead >> 32 | (last - ahead) >> 63;
+            made[i] = time + (uint64_t)x * whole + e + ((once - left) >> 63) +
+                      ((twice - left) >> 63);
+        }
+        if (beyond) break;
+        memcpy(times + done, made, sizeof made);
+    }
+    return done;
+}
+
+#ifdef TS__AVX2
+// The same, four ticks at a time.
+__attribute__((target("avx2"))) static uint32_t
+ts__narrow_avx2(const ts__narrow *n, const uint64_t *ticks, uint32_t count,
+                int64_t *times)
+{
+    const __m256i start = ts__all_avx2(n->start), last = ts__all_avx2(n->last);
+    const __m256i time = ts__all_avx2(n->time), left = ts__all_avx2(n->left);
+    const __m256i per = ts__all_avx2(n->ticks), rest = ts__all_avx2(n->rest);
+    const __m256i whole = ts__all_avx2(n->whole);
+    const __m256i inverse = ts__all_avx2(n->inverse);
+    const __m256i once = ts__all_avx2((uint64_t)n->ticks - 1);
+    const __m256i twice = _mm256_add_epi64(once, per);
+    uint32_t done = 0;
+    for (; count - done >= TS__NARROW; done += TS__NARROW) {
+        __m256i beyond = _mm256_setzero_si256();
+        for (uint32_t i = 0; i < TS__NARROW / 4; i++) {
+            const __m256i x =
+                _mm256_sub_epi64(ts__load_avx2(ticks + done + 4 * i), start);
+            const __m256i e =
+                _mm256_srli_epi64(_mm256_mul_epu32(x, inverse), 32);
+            const __m256i l = _mm256_sub_epi64(
+                _mm256_add_epi64(left, _mm256_mul_epu32(x, rest)),
+                _mm256_mul_epu32(e, per));
+            const __m256i more = _mm256_add_epi64(
+                _mm256_srli_epi64(_mm256_sub_epi64(once, l), 63),
+                _mm256_srli_epi64(_mm256_sub_epi64(twice, l), 63));
+            const __m256i outside = _mm256_or_si256(
+                _mm256_srli_epi64(x, 32),
+                _mm256_srli_epi64(_mm256_sub_epi64(last, x), 63));
+            beyond = _mm256_or_si256(beyond, outside);
+            const __m256i whole_ns =
+                _mm256_add_epi64(time, _mm256_mul_epu32(x, whole));
+            // Of a block that is out of reach, the caller stores all again.
+            ts__store_avx2(
+                times + done + 4 * i,
+                _mm256_add_epi64(whole_ns, _mm256_add_epi64(e, more)));
+        }
+        if (!_mm256_testz_si256(beyond, beyond)) break;
+    }
+    return done;
+}
+#endif
+
+static uint32_t ts__narrow_some(const ts__narrow *narrow, const uint64_t *ticks,
+                                uint32_t count, int64_t *times)
+{
+#ifdef TS__AVX2
+    if (ts__has_avx2()) return ts__narrow_avx2(narrow, ticks, count, times);
+#endif
+    return ts__narrow_blocks(narrow, ticks, count, times);
+}
+
+// Converts a tick that may lie in another segment than the one before.
+static int64_t ts__clock_next(const ts__clocks *clocks, const ts__clock *clock,
+                              const ts__segment **segment, uint64_t tick)
+{
+    if (tick - (*segment)->start >= (*segment)->span)
+        *segment = ts__segment_find(clocks, clock, tick);
+    const uint64_t x = tick - (*segment)->start;
+    return x < (*segment)->span ? ts__segment_near(*segment, x)
+                                : ts__segment_far(clocks, *segment, tick);
 }
 
 // Converts `count` ticks of one clock, which may lie in several segments.
@@ -116,16 +241,15 @@ static void ts__clock_times(const ts__clocks *clocks, uint32_t id,
                             int64_t *times)
 {
     const ts__clock *const clock = ts__clock_find(clocks, id);
-    ts__segment segment = { 0 };
-    for (uint32_t i = 0; i < count; i++) {
-        if (ticks[i] - segment.start >= segment.span) {
-            segment = *ts__segment_find(clocks, clock, ticks[i]);
-            if (ticks[i] - segment.start >= segment.span) {
-                times[i] = ts__segment_far(clocks, &segment, ticks[i]);
-                continue;
-            }
-        }
-        times[i] = ts__segment_near(&segment, ticks[i] - segment.start);
+    const ts__segment *segment = clocks->segments + clock->first;
+    for (uint32_t i = 0; i < count;) {
+        ts__narrow narrow;
+        times[i] = ts__clock_next(clocks, clock, &segment, ticks[i]);
+        if (ts__narrow_open(&narrow, segment, ticks[i]))
+            i += ts__narrow_some(&narrow, ticks + i, count - i, times + i);
+        const uint32_t end = count - i < TS__NARROW ? count : i + TS__NARROW;
+        for (; i < end; i++)
+            times[i] = ts__clock_next(clocks, clock, &segment, ticks[i]);
     }
 }
 
@@ -298,9 +422,9 @@ static void ts__clocks_base(const ts_reader *reader, ts__clocks *clocks)
     const uint64_t start = reader->header.start_tick;
     const ts__segment *const at =
         ts__segment_find(clocks, ts__clock_find(clocks, 0), start);
-    const ts__int128 x = (int64_t)(start - at->start);
-    clocks->base =
-        (int64_t)(at->raw + ts__floor_div(x * (ts__int128)at->ns, at->ticks));
+    const ts__wide ns = ts__wide_divide(
+        ts__wide_product((int64_t)(start - at->start), at->ns), at->ticks);
+    clocks->base = (int64_t)ts__wide_low(ts__wide_add(ns, at->raw));
     for (uint32_t i = 0; i < clocks->clock_count; i++) {
         const ts__clock *const clock = &clocks->clocks[i];
         for (uint32_t j = 0; j < clock->count; j++)
@@ -368,7 +492,8 @@ TS_API bool ts_reader_boot(const ts_reader *reader, uint64_t *raw_ns,
 TS_API uint64_t ts_reader_realtime_ns(const ts_reader *reader, int64_t time_ns)
 {
     const ts__clocks *const clocks = reader->clocks;
-    const ts__int128 raw = (ts__int128)clocks->base + time_ns;
+    const ts__wide base = ts__wide_product(clocks->base, 1);
+    const int64_t raw = ts__wide_clamp(ts__wide_add(base, time_ns), INT64_MAX);
     const ts__realtime *const points = clocks->realtimes;
     if (!clocks->realtime_count)
         return reader->header.start_realtime_ns + (uint64_t)time_ns;
@@ -380,12 +505,13 @@ TS_API uint64_t ts_reader_realtime_ns(const ts_reader *reader, int64_t time_ns)
         else
             high = middle;
     }
-    const ts__int128 x = raw - points[low].raw;
-    if (x < 0 || low + 1 == clocks->realtime_count)
-        return points[low].realtime + (uint64_t)x;
-    const ts__int128 rise =
+    const uint64_t from = (uint64_t)points[low].raw;
+    const uint64_t x = (uint64_t)clocks->base + (uint64_t)time_ns - from;
+    if (raw < points[low].raw || low + 1 == clocks->realtime_count)
+        return points[low].realtime + x;
+    const int64_t rise =
         (int64_t)(points[low + 1].realtime - points[low].realtime);
     return points[low].realtime +
-           (uint64_t)ts__floor_div(x * rise, (uint64_t)points[low + 1].raw -
-                                                 (uint64_t)points[low].raw);
+           ts__wide_low(ts__wide_divide(ts__wide_product(rise, x),
+                                        (uint64_t)points[low + 1].raw - from));
 }

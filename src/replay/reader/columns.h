@@ -184,67 +184,153 @@ static void ts__unpack_block(const uint8_t *data, uint32_t width,
         ts__unpack(data, width, count, base, values);
 }
 
-static void ts__unpack_column(const uint8_t *data, uint32_t count,
-                              uint64_t base, uint64_t *values)
-{
-    const uint32_t blocks = count / 64 + (count % 64 != 0);
-    const uint8_t *block = data + ts__pad8(blocks);
-    for (uint32_t i = 0; i < blocks; i++) {
-        const uint32_t rows = i + 1 < blocks ? 64 : count - i * 64;
-        ts__unpack_block(block, data[i], rows, base, values);
-        block += ts__pad8((rows * data[i] + 7) / 8);
-        values += rows;
-    }
-}
-
-static void ts__unplane_column(const uint8_t *data, uint32_t width,
-                               uint32_t count, uint64_t base, uint64_t *values)
-{
-    memset(values, 0, count * sizeof *values);
-    for (uint32_t p = 0; p < width; p++, data += count)
-        for (uint32_t i = 0; i < count; i++)
-            values[i] |= (uint64_t)data[i] << (8 * p);
-    for (uint32_t i = 0; base && i < count; i++)
-        values[i] += base;
-}
-
 static inline uint64_t ts__unzigzag(uint64_t stored)
 {
     return (stored >> 1) ^ (0 - (stored & 1));
 }
 
-// Decodes a column that ts__columns_find has checked; zeros if it is absent.
-// Transforms that need other columns are applied by ts__gaps_decode,
-// ts__submitted_decode and ts__queued_decode.
-static void ts__column_decode(const ts__column *column, uint32_t count,
-                              uint64_t *values)
+// Reads the values of a column in order, some at a time.
+typedef struct ts__column_cursor {
+    const ts__column *column;
+    const uint8_t *block; // TS_ENCODING_PACK: the next block
+    uint32_t row;         // the next one, a multiple of 64
+    uint64_t last;        // TS_TRANSFORM_DELTA: the value before
+} ts__column_cursor;
+
+static ts__column_cursor ts__column_begin(const ts__column *column,
+                                          uint32_t count)
 {
-    const ts_column_header *const header = &column->header;
-    const uint64_t base = header->transform ? 0 : header->base;
-    if (header->encoding == TS_ENCODING_PACK)
-        ts__unpack_column(column->data, count, base, values);
-    else if (header->encoding == TS_ENCODING_PLANES)
-        ts__unplane_column(column->data, header->width, count, base, values);
-    else
-        for (uint32_t i = 0; i < count; i++)
-            values[i] = base;
-    if (header->transform != TS_TRANSFORM_DELTA) return;
-    uint64_t last = header->base;
-    for (uint32_t i = 0; i < count; i++) {
-        last += ts__unzigzag(values[i]);
-        values[i] = last;
+    const uint32_t blocks = count / 64 + (count % 64 != 0);
+    ts__column_cursor cursor = { .column = column,
+                                 .last = column->header.base };
+    if (column->header.encoding == TS_ENCODING_PACK)
+        cursor.block = column->data + ts__pad8(blocks);
+    return cursor;
+}
+
+#ifdef TS__AVX2
+// A full block of values of 1 to 25 bits. Each half of a vector takes the bytes
+// of four values from 16 bytes, of which it may need 13, and shifts each value
+// to its place.
+__attribute__((target("avx2"))) static void ts__unpack_avx2(const uint8_t *data,
+                                                            uint32_t width,
+                                                            uint64_t base,
+                                                            uint64_t *values)
+{
+    const int half = 4 * (int)width & 7; // bits before the fifth value
+    const __m256i bits = _mm256_add_epi32(
+        _mm256_mullo_epi32(_mm256_set1_epi32((int)width),
+                           _mm256_setr_epi32(0, 1, 2, 3, 0, 1, 2, 3)),
+        _mm256_setr_epi32(0, 0, 0, 0, half, half, half, half));
+    const __m256i shifts = _mm256_and_si256(bits, _mm256_set1_epi32(7));
+    const __m256i bytes =
+        _mm256_add_epi32(_mm256_mullo_epi32(_mm256_srli_epi32(bits, 3),
+                                            _mm256_set1_epi32(0x01010101)),
+                         _mm256_set1_epi32(0x03020100));
+    const __m256i mask = _mm256_set1_epi32((1 << width) - 1);
+    const __m256i bases = ts__all_avx2(base);
+    for (uint32_t i = 0; i < 64; i += 8, data += width) {
+        const __m128i low =
+            _mm_loadu_si128((const __m128i *)(const void *)data);
+        const __m128i high =
+            _mm_loadu_si128((const __m128i *)(const void *)(data + width / 2));
+        const __m256i both = _mm256_shuffle_epi8(
+            _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1),
+            bytes);
+        const __m256i eight =
+            _mm256_and_si256(_mm256_srlv_epi32(both, shifts), mask);
+        ts__store_avx2(
+            values + i,
+            _mm256_add_epi64(
+                bases, _mm256_cvtepu32_epi64(_mm256_castsi256_si128(eight))));
+        ts__store_avx2(
+            values + i + 4,
+            _mm256_add_epi64(bases, _mm256_cvtepu32_epi64(
+                                        _mm256_extracti128_si256(eight, 1))));
+    }
+}
+#endif
+
+static void ts__unpack_some(ts__column_cursor *cursor, uint32_t count,
+                            uint64_t base, uint64_t *values)
+{
+    const uint8_t *width = cursor->column->data + cursor->row / 64;
+#ifdef TS__AVX2
+    // The 8 bytes that follow a column may be read, but not 16.
+    const uint8_t *const end =
+        cursor->column->data + cursor->column->header.size;
+    const bool avx2 = ts__has_avx2();
+#endif
+    for (uint32_t i = 0; i < count; i += 64, width++) {
+        const uint32_t rows = count - i < 64 ? count - i : 64;
+        const uint64_t size = ts__pad8((rows * *width + 7) / 8);
+#ifdef TS__AVX2
+        if (avx2 && rows == 64 && *width - 1u < 25 &&
+            size + 16 <= (size_t)(end - cursor->block))
+            ts__unpack_avx2(cursor->block, *width, base, values + i);
+        else
+#endif
+            ts__unpack_block(cursor->block, *width, rows, base, values + i);
+        cursor->block += size;
     }
 }
 
-// Decodes starts that are stored as distances from the previous end.
-static void ts__gaps_decode(const ts__column *column, uint32_t count,
-                            const uint64_t *durations, uint64_t *starts)
+// The bytes of all values lie in planes of `total` bytes, the lowest first.
+static void ts__unplane_some(const ts__column_cursor *cursor, uint32_t total,
+                             uint32_t count, uint64_t base, uint64_t *values)
 {
-    if (column->header.transform != TS_TRANSFORM_GAP) return;
-    uint64_t end = column->header.base;
+    const uint8_t *data = cursor->column->data + cursor->row;
+    for (uint32_t i = 0; i < count; i++)
+        values[i] = data[i];
+    for (uint32_t p = 1; p < cursor->column->header.width; p++) {
+        data += total;
+        for (uint32_t i = 0; i < count; i++)
+            values[i] |= (uint64_t)data[i] << (8 * p);
+    }
+    for (uint32_t i = 0; base && i < count; i++)
+        values[i] += base;
+}
+
+// Decodes the next `count` of `total` values of a column that ts__columns_find
+// has checked; zeros if it is absent. All calls but the last take a multiple of
+// 64. Transforms that need other columns are applied by ts__gaps_decode,
+// ts__submitted_decode and ts__queued_decode.
+static void ts__column_next(ts__column_cursor *cursor, uint32_t total,
+                            uint32_t count, uint64_t *values)
+{
+    const ts_column_header *const header = &cursor->column->header;
+    const uint64_t base = header->transform ? 0 : header->base;
+    if (header->encoding == TS_ENCODING_PACK)
+        ts__unpack_some(cursor, count, base, values);
+    else if (header->encoding == TS_ENCODING_PLANES)
+        ts__unplane_some(cursor, total, count, base, values);
+    else
+        for (uint32_t i = 0; i < count; i++)
+            values[i] = base;
+    cursor->row += count;
+    if (header->transform != TS_TRANSFORM_DELTA) return;
     for (uint32_t i = 0; i < count; i++) {
-        starts[i] = end + ts__unzigzag(starts[i]);
-        end = starts[i] + durations[i];
+        cursor->last += ts__unzigzag(values[i]);
+        values[i] = cursor->last;
+    }
+}
+
+// Decodes a whole column.
+static void ts__column_decode(const ts__column *column, uint32_t count,
+                              uint64_t *values)
+{
+    ts__column_cursor cursor = ts__column_begin(column, count);
+    ts__column_next(&cursor, count, count, values);
+}
+
+// Decodes starts that are stored as distances from the previous end, which
+// *end is at first.
+static void ts__gaps_decode(uint32_t count, const uint64_t *durations,
+                            uint64_t *starts, uint64_t *end)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        starts[i] = *end + ts__unzigzag(starts[i]);
+        *end = starts[i] + durations[i];
     }
 }
 

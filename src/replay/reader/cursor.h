@@ -285,8 +285,8 @@ static ts_result ts__run_open(ts_cursor *cursor, size_t chunk)
     cursor->heads = heads;
     ts__run *const run = ts__run_get(cursor);
     if (!run) return TS_ERR_MEMORY;
-    const ts__fault fault =
-        ts__decode(reader, cursor->clocks, chunk, &run->columns);
+    const ts__fault fault = ts__decode(reader, cursor->clocks, chunk,
+                                       TS_COLUMNS_ALL, &run->columns);
     ts_result result =
         ts__in_chunk_report(reader, &reader->chunks[chunk], fault);
     if (result == TS_OK && !ts__run_rows(cursor, run)) result = TS_ERR_MEMORY;
@@ -442,6 +442,7 @@ TS_API ts_text ts_event_label(const ts_reader *reader, const ts_event *event)
         break;
     case TS_EVENT_ZONE_ARG:
     case TS_EVENT_API_CALL:
+    case TS_EVENT_SAMPLE:
     case TS_EVENT_HOST_FUNCTION:
     case TS_EVENT_COLLECTIVE:
         text = ts_reader_name(reader,

@@ -292,15 +292,10 @@ static const ts__item *ts__table_find(const ts__table *table, uint32_t id)
         return at ? &table->items[at - 1] : NULL;
     }
     size_t low = 0, high = table->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (table->items[middle].id == id) return &table->items[middle];
-        if (table->items[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    while (low < high)
+        ts__halve(&low, &high, table->items[ts__middle(low, high)].id < id);
+    return low < table->count && table->items[low].id == id ? &table->items[low]
+                                                            : NULL;
 }
 
 static const void *ts__table_body(const ts_reader *reader, uint32_t kind,
@@ -378,8 +373,8 @@ TS_API uint32_t ts_reader_symbol(const ts_reader *reader,
     size_t low = 0, high = reader->symbol_count;
     *lines = NULL;
     while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const ts__item *const item = &table->items[reader->symbols[middle]];
+        const ts__item *const item =
+            &table->items[reader->symbols[ts__middle(low, high)]];
         ts_symbol_entry at;
         memcpy(&at, item->body, sizeof at);
         if (at.module == frame->module && at.offset == frame->offset) {
@@ -388,11 +383,9 @@ TS_API uint32_t ts_reader_symbol(const ts_reader *reader,
             return (item->size - (uint32_t)sizeof at) /
                    (uint32_t)sizeof **lines;
         }
-        if (at.module < frame->module ||
-            (at.module == frame->module && at.offset < frame->offset))
-            low = middle + 1;
-        else
-            high = middle;
+        ts__halve(&low, &high,
+                  at.module < frame->module || (at.module == frame->module &&
+                                                at.offset < frame->offset));
     }
     return 0;
 }

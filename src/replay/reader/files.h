@@ -146,7 +146,7 @@ TS_API ts_result ts_sidecar_remove(const char *path)
     return result;
 }
 
-#else
+#elif !defined(TS__WINDOWS_FILES)
 
 static ts_result ts__path_open(const ts_reader *reader)
 {

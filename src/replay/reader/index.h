@@ -56,15 +56,15 @@ static bool ts__index_part_pictures(const uint8_t *payload,
                                    events * TS__LOD_BYTES;
 }
 
-// Collects the parts from the last to the first. They must be valid, and each
-// must lie before the one that refers to it.
-static ts_result ts__index_parts(ts_reader *reader, uint64_t offset)
+// Collects at most `most` parts more, from the last to the first. They must be
+// valid, and each must lie before the one that refers to it.
+static ts_result ts__index_parts(ts_reader *reader, uint32_t most)
 {
     ts__in_chunk chunk;
     const uint8_t *payload;
-    uint64_t limit = reader->size;
-    while (offset) {
-        if (offset >= limit || offset % 8 != 0 ||
+    for (uint32_t i = 0; i < most && reader->part_next; i++) {
+        const uint64_t offset = reader->part_next;
+        if (offset >= reader->part_limit || offset % 8 != 0 ||
             offset < sizeof(ts_file_header))
             return TS_ERR_CORRUPT;
         if (ts__in_chunk_check(reader, offset, &chunk).result != TS_OK ||
@@ -76,10 +76,20 @@ static ts_result ts__index_parts(ts_reader *reader, uint64_t offset)
             return TS_ERR_CORRUPT;
         if (!ts__index_part_add(reader, &chunk)) return TS_ERR_MEMORY;
         reader->parts[reader->part_count - 1].entries = payload + 16;
-        limit = offset;
-        offset = ts__get64(payload);
+        reader->part_limit = offset;
+        reader->part_next = ts__get64(payload);
     }
+    if (reader->part_next) return TS_ERR_BUSY;
     return reader->part_count ? TS_OK : TS_ERR_NOT_FOUND;
+}
+
+// Begins with the last part, unless some parts are there already.
+static void ts__index_parts_begin(ts_reader *reader, const ts__in_chunk *end)
+{
+    if (reader->parts_begun) return;
+    reader->parts_begun = true;
+    reader->part_next = end->header.first;
+    reader->part_limit = reader->size;
 }
 
 // Takes the entries of a part; their chunks must be contiguous in the file.
@@ -128,7 +138,8 @@ static ts_result ts__index_read(ts_reader *reader)
     if (reader->desc.no_index || reader->header_damaged ||
         !ts__index_end(reader, &end))
         return TS_ERR_NOT_FOUND;
-    ts_result result = ts__index_parts(reader, end.header.first);
+    ts__index_parts_begin(reader, &end);
+    ts_result result = ts__index_parts(reader, UINT32_MAX);
     for (size_t i = reader->part_count; result == TS_OK && i-- > 0;) {
         result = ts__index_take(reader, &reader->parts[i]);
         if (result == TS_OK && !ts__index_step(reader, reader->parts[i].offset))
@@ -143,6 +154,7 @@ static void ts__walk_reset(ts_reader *reader)
 {
     reader->chunk_count = 0;
     reader->part_count = 0;
+    reader->parts_begun = false;
     reader->parts_used = 0;
     reader->resume = sizeof(ts_file_header);
     reader->sequence = 0;
@@ -220,7 +232,11 @@ static ts_result ts__index_pictures(ts_reader *reader)
 // loaded already.
 static ts_result ts__table_read(ts_reader *reader)
 {
+    const bool begun = reader->parts_begun;
+    const size_t parts = reader->part_count;
     ts__walk_reset(reader);
+    reader->parts_begun = begun;
+    reader->part_count = parts;
     ts_result result = ts__index_read(reader);
     if (result == TS_ERR_MEMORY) return result;
     if (result == TS_OK) {
@@ -236,20 +252,44 @@ static ts_result ts__table_read(ts_reader *reader)
     return result;
 }
 
-TS_API ts_result ts_reader_index(const ts_reader *user)
+// Reads at most `most` parts more, but one at least; TS_ERR_BUSY if more are
+// left. The table is made of them when all are there, or cannot be read.
+static ts_result ts__table_advance(ts_reader *reader, uint32_t most)
+{
+    ts__in_chunk end;
+    if (!most) most = 1; // else it would never end
+    if (most != UINT32_MAX && ts__index_end(reader, &end)) {
+        ts__index_parts_begin(reader, &end);
+        const ts_result result = ts__index_parts(reader, most);
+        if (result == TS_ERR_BUSY || result == TS_ERR_MEMORY) return result;
+    }
+    const ts_result result = ts__table_read(reader);
+    if (result == TS_OK) // release: pairs with the acquire in ts__index_advance
+        __atomic_store_n(&reader->top.table_read, 1, __ATOMIC_RELEASE);
+    return result;
+}
+
+static ts_result ts__index_advance(const ts_reader *user, uint32_t most)
 {
     ts_reader *const reader = (ts_reader *)(uintptr_t)user;
     ts_result result = TS_OK;
-    // acquire: pairs with the release below
+    // acquire: pairs with the release in ts__table_advance
     if (!reader->top.used ||
         __atomic_load_n(&reader->top.table_read, __ATOMIC_ACQUIRE))
         return TS_OK;
     ts__mutex_take(&reader->table_lock);
-    if (!__atomic_load_n(&reader->top.table_read, __ATOMIC_RELAXED)) {
-        result = ts__table_read(reader);
-        if (result == TS_OK)
-            __atomic_store_n(&reader->top.table_read, 1, __ATOMIC_RELEASE);
-    }
+    if (!__atomic_load_n(&reader->top.table_read, __ATOMIC_RELAXED))
+        result = ts__table_advance(reader, most);
     ts__mutex_give(&reader->table_lock);
     return result;
+}
+
+TS_API ts_result ts_reader_index(const ts_reader *reader)
+{
+    return ts__index_advance(reader, UINT32_MAX);
+}
+
+TS_API ts_result ts_reader_index_parts(const ts_reader *reader, uint32_t most)
+{
+    return ts__index_advance(reader, most);
 }

@@ -1,8 +1,5 @@
 /* ---- Reader: memory, sorting, threads ----------------------------------- */
 
-__extension__ typedef __int128 ts__int128;
-__extension__ typedef unsigned __int128 ts__uint128;
-
 enum { TS__THREADS_MAX = 256 };
 
 // The result of a check; TS_OK: no fault.
@@ -21,6 +18,23 @@ static ts__fault ts__corrupt(const char *text)
 {
     const ts__fault fault = { TS_ERR_CORRUPT, text };
     return fault;
+}
+
+// The middle of the range [low, high) of a binary search.
+static inline size_t ts__middle(size_t low, size_t high)
+{
+    return low + (high - low) / 2;
+}
+
+// Goes on in one half of a range: its middle is `before` what is looked for, or
+// not. Once low == high, that is the first index which is not.
+static inline void ts__halve(size_t *low, size_t *high, bool before)
+{
+    const size_t middle = ts__middle(*low, *high);
+    if (before)
+        *low = middle + 1;
+    else
+        *high = middle;
 }
 
 static void *ts__mem_default(void *user, void *ptr, size_t old_size,
@@ -186,7 +200,12 @@ static uint32_t ts__thread_count(uint32_t wanted, uint32_t limit)
     (void)limit;
     return 1;
 #else
-    const long cores = wanted ? (long)wanted : sysconf(_SC_NPROCESSORS_ONLN);
+#ifdef _WIN32
+    const long all = pthread_num_processors_np();
+#else
+    const long all = sysconf(_SC_NPROCESSORS_ONLN);
+#endif
+    const long cores = wanted ? (long)wanted : all;
     return cores < 1 ? 1 : cores > (long)limit ? limit : (uint32_t)cores;
 #endif
 }

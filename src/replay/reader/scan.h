@@ -32,6 +32,7 @@ static bool ts__in_chunk_matches(const ts_reader *reader,
 
 typedef struct ts__scan {
     ts_reader *reader;
+    uint64_t wanted;   // bits of the columns to decode
     size_t *chunks;    // indices of the chunks to scan
     ts__fault *faults; // of each chunk
     size_t count;
@@ -82,10 +83,44 @@ static void ts__scan_chunk(void *user, size_t item, uint32_t thread)
 {
     ts__scan *const scan = user;
     ts_columns *const columns = &scan->columns[thread];
-    const ts__fault fault = ts__decode(scan->reader, scan->reader->clocks,
-                                       scan->chunks[item], columns);
+    const ts__fault fault =
+        ts__decode(scan->reader, scan->reader->clocks, scan->chunks[item],
+                   scan->wanted, columns);
     scan->faults[item] = fault;
     if (fault.result == TS_OK) scan->call(columns, thread, scan->user);
+}
+
+// Adds the chunks of the list that may hold events of the filter.
+static void ts__scan_choose(ts__scan *scan, const ts_scan_desc *desc)
+{
+    const ts_reader *const reader = scan->reader;
+    const size_t all = reader->chunk_count;
+    const size_t count = desc->chunks ? desc->chunk_count : all;
+    for (size_t i = 0; i < count && scan->count < all; i++) {
+        const size_t chunk = desc->chunks ? desc->chunks[i] : i;
+        if (chunk < all &&
+            ts__in_chunk_matches(reader, desc->filter, &reader->chunks[chunk]))
+            scan->chunks[scan->count++] = chunk;
+    }
+}
+
+TS_API ts_result ts_reader_scan_columns(ts_reader *reader,
+                                        const ts_scan_desc *desc)
+{
+    const uint32_t threads = desc->threads ? desc->threads : reader->threads;
+    ts__scan scan = { .reader = reader,
+                      .wanted = desc->columns,
+                      .threads = ts__thread_count(threads, TS__THREADS_MAX),
+                      .call = desc->call,
+                      .user = desc->user };
+    ts_result result = TS_ERR_MEMORY;
+    if (ts_reader_index(reader) == TS_OK && ts__scan_open(&scan)) {
+        ts__scan_choose(&scan, desc);
+        ts__crew_run(scan.threads, scan.count, ts__scan_chunk, &scan);
+        result = ts__scan_result(&scan);
+    }
+    ts__scan_close(&scan);
+    return result;
 }
 
 TS_API ts_result ts_reader_scan(ts_reader *reader, const ts_filter *filter,
@@ -94,21 +129,12 @@ TS_API ts_result ts_reader_scan(ts_reader *reader, const ts_filter *filter,
                                              uint32_t thread, void *user),
                                 void *user)
 {
-    threads =
-        ts__thread_count(threads ? threads : reader->threads, TS__THREADS_MAX);
-    ts__scan scan = {
-        .reader = reader, .threads = threads, .call = call, .user = user
-    };
-    ts_result result = TS_ERR_MEMORY;
-    if (ts_reader_index(reader) == TS_OK && ts__scan_open(&scan)) {
-        for (size_t i = 0; i < reader->chunk_count; i++)
-            if (ts__in_chunk_matches(reader, filter, &reader->chunks[i]))
-                scan.chunks[scan.count++] = i;
-        ts__crew_run(threads, scan.count, ts__scan_chunk, &scan);
-        result = ts__scan_result(&scan);
-    }
-    ts__scan_close(&scan);
-    return result;
+    const ts_scan_desc desc = { .filter = filter,
+                                .columns = TS_COLUMNS_ALL,
+                                .threads = threads,
+                                .call = call,
+                                .user = user };
+    return ts_reader_scan_columns(reader, &desc);
 }
 
 static ts__fault ts__blob_check(const ts_chunk_header *header,
@@ -132,8 +158,8 @@ static void ts__verify_chunk(void *user, size_t item, uint32_t thread)
     ts__fault *const fault = &scan->faults[item];
     const uint8_t *payload = NULL;
     if (ts__in_chunk_known(&chunk->header)) {
-        *fault =
-            ts__decode(reader, reader->clocks, scan->chunks[item], columns);
+        *fault = ts__decode(reader, reader->clocks, scan->chunks[item],
+                            TS_COLUMNS_ALL, columns);
         return;
     }
     ts__scratch scratch = { columns->payload, columns->payload_size };

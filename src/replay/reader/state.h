@@ -149,6 +149,8 @@ struct ts_reader {
     size_t loaded; // chunks whose dictionaries are loaded
     ts__index_part *parts;
     size_t part_count, part_capacity, parts_used;
+    bool parts_begun;               // some were read, from the last on
+    uint64_t part_next, part_limit; // the next one, which ends before this
     ts__in_top top;
     ts__mutex table_lock; // guards the reading of the table after the open
     uint64_t resume;      // offset at which the next walk continues

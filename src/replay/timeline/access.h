@@ -54,19 +54,24 @@ TS_API uint32_t ts_timeline_queue_most(const ts_timeline *timeline,
     const ts__tl_device *const d = ts__tl_device_at(timeline, device);
     const int64_t *const issues = ts__tl_i64(&timeline->issues);
     uint32_t most = ts__tl_depth(timeline, d, from_ns);
-    uint32_t at = d->first, end = d[1].first;
-    while (at < end) {
-        const uint32_t middle = at + (end - at) / 2;
-        if (issues[middle] <= from_ns)
-            at = middle + 1;
-        else
-            end = middle;
-    }
+    size_t at = d->first, end = d[1].first;
+    while (at < end)
+        ts__halve(&at, &end, issues[ts__middle(at, end)] <= from_ns);
     for (; at < d[1].first && issues[at] < to_ns; at++) {
         const uint32_t depth = ts__tl_depth(timeline, d, issues[at]);
         if (depth > most) most = depth;
     }
     return most;
+}
+
+TS_API int64_t ts_timeline_issued(const ts_timeline *timeline,
+                                  uint32_t operation)
+{
+    if (operation >= timeline->replay->op_count) return INT64_MIN;
+    const bool queued = ts__tl_covers(timeline, operation) &&
+                        !ts__tl_is_synthesized(timeline, operation);
+    return queued ? ts__tl_issue(timeline, operation)
+                  : ts__tl_begin(timeline, operation);
 }
 
 TS_API size_t ts_timeline_gap_count(const ts_timeline *timeline, size_t device)

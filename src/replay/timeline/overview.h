@@ -209,13 +209,13 @@ typedef struct ts__overview_scan {
 } ts__overview_scan;
 
 static size_t ts__overview_window_of(const ts_overview *s, int64_t time,
-                                     size_t near)
+                                     size_t guess)
 {
     size_t low = 0, high = s->window_count;
     const int64_t steps = s->steps;
-    if (time >= ts__overview_border(s, (int64_t)near * steps) &&
-        time < ts__overview_border(s, ((int64_t)near + 1) * steps))
-        return near;
+    if (time >= ts__overview_border(s, (int64_t)guess * steps) &&
+        time < ts__overview_border(s, ((int64_t)guess + 1) * steps))
+        return guess;
     while (high - low > 1) {
         const size_t middle = low + (high - low) / 2;
         if (ts__overview_border(s, (int64_t)middle * steps) <= time)

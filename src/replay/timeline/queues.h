@@ -148,23 +148,15 @@ static bool ts__tl_launches(ts_timeline *t, size_t device)
 static uint32_t ts__tl_depth(const ts_timeline *t, const ts__tl_device *d,
                              int64_t time_ns)
 {
-    uint32_t issued = d->first, begun = d->first, end = d[1].first;
-    while (issued < end) {
-        const uint32_t middle = issued + (end - issued) / 2;
-        if (ts__tl_i64(&t->issues)[middle] <= time_ns)
-            issued = middle + 1;
-        else
-            end = middle;
-    }
-    for (end = d[1].first; begun < end;) {
-        const uint32_t middle = begun + (end - begun) / 2;
-        const uint32_t op = ts__tl_u32(&t->by_device)[middle];
-        if (ts__tl_begin(t, op) <= time_ns)
-            begun = middle + 1;
-        else
-            end = middle;
-    }
-    return issued - begun;
+    const int64_t *const issues = ts__tl_i64(&t->issues);
+    const uint32_t *const ops = ts__tl_u32(&t->by_device);
+    size_t issued = d->first, begun = d->first, end = d[1].first;
+    while (issued < end)
+        ts__halve(&issued, &end, issues[ts__middle(issued, end)] <= time_ns);
+    for (end = d[1].first; begun < end;)
+        ts__halve(&begun, &end,
+                  ts__tl_begin(t, ops[ts__middle(begun, end)]) <= time_ns);
+    return (uint32_t)(issued - begun);
 }
 
 // Finds the highest number of operations that were issued but had not begun.

@@ -155,7 +155,7 @@ static bool ts__tl_covers(const ts_timeline *t, uint32_t op)
         ts__kind_of_host(ts__replay_op(r, op)->kind,
                          ts__replay_lane_at(r, lane)->fifo))
         return false;
-    return !t->replayed || ts__replay_op(r, op)->skip == TS_SKIP_NOT;
+    return !t->replayed || ts__replay_skips(r)[op] == TS_SKIP_NOT;
 }
 
 // Sorts the operations by their begin in the run.

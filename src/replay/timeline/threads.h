@@ -107,15 +107,12 @@ static size_t ts__tl_block_find(const ts__rvec *blocks, uint32_t lane,
     const ts__tl_block *const list = (const ts__tl_block *)blocks->data;
     size_t low = 0, high = blocks->count;
     while (low < high) {
-        const size_t middle = low + (high - low) / 2;
+        const size_t middle = ts__middle(low, high);
         const ts__tl_block *const b = &list[middle];
         const bool less =
             b->lane != lane ? b->lane < lane
                             : b->end_ns < time || (after && b->end_ns == time);
-        if (less)
-            low = middle + 1;
-        else
-            high = middle;
+        ts__halve(&low, &high, less);
     }
     return low;
 }
