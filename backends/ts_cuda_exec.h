@@ -4,15 +4,16 @@
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
     Vendor library: libcuda.so.1, by its driver interface; libamdhip64.so,
                     whose functions of the same shape take its place.
-    Checked with:   doubles of both (tests/doubles/libcuda.c, amdhip64.c),
-                    Debian 12, x86-64, gcc 12 and clang 14, November 2026.
-                    Neither has run on a GPU yet.
+    Checked with:   CUDA: one H200, driver 580.159, November 2026
+                    (docs/capture.md). Both: doubles (tests/doubles/libcuda.c,
+                    amdhip64.c), Debian 12, x86-64, gcc 12 and clang 14.
+                    HIP has not run on a GPU yet.
 
     WHAT IT DOES
         The executors of tracesmith_replay.h for both vendors. Memory gets its
-        recorded addresses: their ranges are kept free before the driver starts,
-        and reserved one by one afterwards, with retries; an allocation that
-        cannot have its address gets another one, and the result says so.
+        recorded addresses if they are free: windows around them are reserved as
+        soon as the driver has started, with retries; an allocation that cannot
+        have its address gets another one, and the result says so.
         Modules are loaded from the trace, functions are found in them by name
         and launched with the recorded arguments.
 

@@ -145,6 +145,14 @@ static inline bool ts_filter_name(const char *text, size_t size)
                                ts__filter_name_slow(text, size));
 }
 
+// The same for a text that ends with 0. Threads: any.
+static inline bool ts_filter_text(const char *text)
+{
+    (void)text;
+    return TS__UNLESS_DISABLED(!TS__LOAD(&ts__filter.filtered) ||
+                               ts__filter_name_slow(text, strlen(text)));
+}
+
 // Returns the depth in frames of the stack that is recorded with each launch;
 // 0: none. Threads: any.
 static inline uint32_t ts_filter_stack_depth(void)

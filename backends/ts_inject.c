@@ -53,7 +53,7 @@ static void log_open(void)
 }
 
 // Writes one line with a single call, because processes share the file.
-static void say(const char *what, const char *why)
+static void log_line(const char *what, const char *why)
 {
     struct stat about;
     char line[4400];
@@ -370,7 +370,7 @@ static void watch_start(void)
     pthread_attr_destroy(&attributes);
     ts__signals_set(SIG_SETMASK, old, NULL);
     if (error) {
-        say("not recorded", "the thread for its times cannot be created");
+        log_line("not recorded", "the thread for its times cannot be created");
         ts_session_stop();
     }
 }
@@ -409,7 +409,7 @@ static void child_began(void)
     ts_stats stats;
     if (watch.state == TS_INJECT_ENDED) return;
     if (ts_session_stats(&stats) == TS_OK && !stats.recording)
-        say("not recorded", "its trace cannot be created");
+        log_line("not recorded", "its trace cannot be created");
     else
         watch_start();
 }
@@ -425,7 +425,7 @@ static bool set_capture(void)
         ts_stack_launches(ts_filter_stack_depth());
         return true;
     }
-    say("not recorded", "TRACESMITH_KINDS, _FILTER or _STACKS is invalid");
+    log_line("not recorded", "TRACESMITH_KINDS, _FILTER or _STACKS is invalid");
     return false;
 }
 
@@ -438,7 +438,7 @@ static bool set_keep(void)
     if (!keep.requested || ts_capture_parse(&keep.what, keep.room,
                                             sizeof keep.room, text) == TS_OK)
         return true;
-    say("not recorded", "TRACESMITH_CAPTURE is invalid");
+    log_line("not recorded", "TRACESMITH_CAPTURE is invalid");
     return false;
 }
 
@@ -503,7 +503,8 @@ static void start_once(void)
     log_open();
     if (!set_capture() || !set_keep()) return;
     if (!control_open()) {
-        say("not recorded", "TRACESMITH_CONTROL belongs to another ts-record");
+        log_line("not recorded",
+                 "TRACESMITH_CONTROL belongs to another ts-record");
         return;
     }
     if (!watch_prepare()) return;
@@ -521,10 +522,10 @@ static void start_once(void)
         pthread_atfork(NULL, NULL, child_path);
     const ts_result result = ts_session_start(&desc);
     if (result != TS_OK) {
-        say("not recorded", ts_result_text(result));
+        log_line("not recorded", ts_result_text(result));
         return;
     }
-    say("recorded", desc.path);
+    log_line("recorded", desc.path);
     note_options();
     // Registered now even if a delay postpones captures: child_began must run
     // after the captures' own fork handler, which releases their lock.
@@ -549,7 +550,7 @@ static void *chained(const char *variable, const char *function)
     if (!path || !*path) return NULL;
     void *const library = dlopen(path, RTLD_LAZY);
     void *const found = library ? dlsym(library, function) : NULL;
-    if (!found) say("not chained", path);
+    if (!found) log_line("not chained", path);
     return found;
 }
 

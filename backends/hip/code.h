@@ -3,8 +3,8 @@
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
     Checked with:   files of tests/doubles/libhsaco.c,
-                    tests/fuzz/hip_code.c. November 2026. Not with code of a
-                    compiler for GPUs.
+                    tests/fuzz/fuzz_hip_code.c. November 2026. Not with
+                    code of a compiler for GPUs.
 
     Reads the layout of a kernel's arguments from the note of a code object,
     an ELF file. Finds the code object of one device in a bundle for many.

@@ -65,8 +65,7 @@ static int ts__nv_RangePushEx(const ts__nv_attributes *given)
 }
 static int ts__nv_RangePushA(const char *text)
 {
-    const ts__nv_attributes a = ts__nv_plain(text);
-    return ts__nv_range_push(&ts__nv.common, &a);
+    return ts__nv_range_push_text(&ts__nv.common, text);
 }
 static int ts__nv_RangePushW(const wchar_t *text)
 {
@@ -168,6 +167,7 @@ static void *ts__nv_domain_new(char *name)
     ts__nv_domain *const d =
         name ? (ts__nv_domain *)calloc(1, sizeof *d) : NULL;
     if (d) d->name = name;
+    if (d) d->place.category = name;
     if (!d) free(name);
     return d ? ts__nv_keep(d) : NULL;
 }
@@ -223,7 +223,7 @@ static void ts__nv_DomainSyncUserDestroy(void *lock)
 static bool ts__nv_lock_requested(const ts__nv_lock *lock, ts_event_kind kind)
 {
     const char *const name = lock->acquire.name;
-    return ts_filter_kind(kind) && ts_filter_name(name, strlen(name));
+    return ts_filter_kind(kind) && ts_filter_text(name);
 }
 static void ts__nv_DomainSyncUserAcquireStart(ts__nv_lock *lock)
 {

@@ -64,7 +64,7 @@ static bool ts__np_sampled(ts__nv_out *out, void *domain, uint64_t id)
     ts__np_begin(out, of, false);
     out->counter = c;
     return c && TS__LOAD(&ts__here.gate) && ts_filter_kind(TS_EVENT_COUNTER) &&
-           ts_filter_name(c->name, strlen(c->name));
+           ts_filter_text(c->name);
 }
 
 static void ts__nv_CounterSampleInt64(void *domain, uint64_t id, int64_t value)

@@ -86,9 +86,9 @@ static ts__nv_attributes ts__nv_wide(const wchar_t *unicode)
 static ts__nv_attributes ts__nv_known(const ts__nv_attributes *given)
 {
     ts__nv_attributes a;
+    if (given && given->size >= sizeof a) return *given;
     memset(&a, 0, sizeof a);
-    if (given)
-        memcpy(&a, given, given->size < sizeof a ? given->size : sizeof a);
+    if (given) memcpy(&a, given, given->size);
     return a;
 }
 
@@ -126,12 +126,13 @@ static int ts__nv_pop(const void *owner)
         at--;
     if (!at) return -2; // NVTX_NO_PUSH_POP_TRACKING
     const int depth = me->ranges[at - 1].depth;
-    if (at == me->count)
+    if (TS__LIKELY(at == me->count)) {
         ts_zone_end(&me->ranges[at - 1].zone);
-    else
+    } else {
         ts_zone_end_outer(&me->ranges[at - 1].zone);
-    memmove(&me->ranges[at - 1], &me->ranges[at],
-            (me->count - at) * sizeof *me->ranges);
+        memmove(&me->ranges[at - 1], &me->ranges[at],
+                (me->count - at) * sizeof *me->ranges);
+    }
     me->count--;
     return depth;
 }
@@ -154,13 +155,23 @@ static int ts__nv_range_push(ts__nv_domain *domain, const ts__nv_attributes *a)
     return depth;
 }
 
+// The same without attributes but a text, which is the most frequent call.
+static int ts__nv_range_push_text(ts__nv_domain *domain, const char *text)
+{
+    const char *const name = text && *text ? text : TS__NV_NO_NAME;
+    const uint32_t site = ts__nv_requested(name, TS_EVENT_ZONE)
+                              ? ts__nv_site_plain(domain, name)
+                              : 0;
+    return ts__nv_push(domain, ts_zone_begin_site(site));
+}
+
 // High bits of span ids, so that they differ from those that programs assign. A
 // range that was filtered out at its start gets the second, and its end is
 // ignored.
 #define TS__NV_SPAN    (UINT64_C(0x4E56) << 48)
 #define TS__NV_NO_SPAN (UINT64_C(0x4E57) << 48)
 
-static uint64_t ts__nv_range_start(const ts__nv_domain *domain,
+static uint64_t ts__nv_range_start(ts__nv_domain *domain,
                                    const ts__nv_attributes *a)
 {
     ts__nv_thread_get();
@@ -178,7 +189,7 @@ static void ts__nv_range_end(uint64_t id)
 }
 
 // Returns whether the mark was requested by the filter.
-static bool ts__nv_mark(const ts__nv_domain *domain, const ts__nv_attributes *a)
+static bool ts__nv_mark(ts__nv_domain *domain, const ts__nv_attributes *a)
 {
     ts__nv_thread_get();
     const uint32_t site = ts__nv_site(domain, a, TS_EVENT_MARK);

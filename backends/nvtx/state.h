@@ -101,6 +101,7 @@ typedef struct ts__nv_domain {
     ts__nv_kept kept;
     char *name;
     ts__nv_named *categories;
+    ts_site place; // of events without a category and a colour
 } ts__nv_domain;
 
 typedef struct ts__nv_string {
@@ -119,10 +120,23 @@ typedef struct ts__nv_range { // an open range
     ts_zone zone;
 } ts__nv_range;
 
+// The site of a text without category and colour that a thread passed last.
+// The text may change where it is, so it is compared, which takes less than to
+// look it up.
+enum { TS__NV_RECENT = 64, TS__NV_RECENT_TEXT = 44 };
+typedef struct ts__nv_recent {
+    const char *at;
+    const ts__nv_domain *domain;
+    uint32_t site; // 0: none
+    char text[TS__NV_RECENT_TEXT];
+} ts__nv_recent;
+
 typedef struct ts__nv_thread {
     uint32_t count, capacity;
     uint32_t named; // value of ts__nv.named when it last looked for its name
+    bool busy;      // `recent` changes
     ts__nv_range *ranges;
+    ts__nv_recent recent[TS__NV_RECENT];
 } ts__nv_thread;
 
 // Names of objects, hashed. Limited, because programs may name millions of
@@ -285,6 +299,7 @@ static ts__nv_thread *ts__nv_thread_get(void)
 
 // Returns the name of an event, which must not be empty: an empty one would be
 // shown as a number. wide: buffer for a wide text.
+#define TS__NV_NO_NAME "(no message)"
 static const char *ts__nv_name(const ts__nv_attributes *a, char *wide,
                                size_t room)
 {
@@ -299,21 +314,18 @@ static const char *ts__nv_name(const ts__nv_attributes *a, char *wide,
         break;
     default: break;
     }
-    return name && *name ? name : "(no message)";
+    return name && *name ? name : TS__NV_NO_NAME;
 }
 
-// Returns the id of a site, 0 if the filter excludes it. Its category is the
-// domain, NVTX's category, or both.
-static uint32_t ts__nv_site(const ts__nv_domain *domain,
-                            const ts__nv_attributes *a, ts_event_kind kind)
+// Returns the id of a site with a category, a colour or both. Its category is
+// the domain, NVTX's category, or both. Not inlined: it needs a large stack.
+static __attribute__((noinline)) uint32_t
+ts__nv_site_special(const ts__nv_domain *domain, const ts__nv_attributes *a,
+                    const char *name)
 {
-    if (!TS__LOAD(&ts__here.gate)) return 0;
-    char wide[TS__NV_TEXT], both[256], number[24];
+    char both[256], number[24];
     ts_site base;
     memset(&base, 0, sizeof base);
-    const char *const name = ts__nv_name(a, wide, sizeof wide);
-    if (kind != TS_EVENT_SPAN) ts_frame_hint(name);
-    if (!ts_filter_kind(kind)) return 0;
     base.category = domain->name;
     if (a->category) {
         const ts__nv_named *const n =
@@ -327,7 +339,60 @@ static uint32_t ts__nv_site(const ts__nv_domain *domain,
         }
     }
     if (a->color_type == TS__NV_COLOR_ARGB) base.color = a->color & 0xFFFFFF;
-    return ts_filter_name(name, strlen(name)) ? ts_site_define(name, &base) : 0;
+    return ts_site_define(name, &base);
+}
+
+static __attribute__((noinline)) uint32_t
+ts__nv_site_new(ts__nv_domain *domain, const char *text, ts__nv_recent *recent)
+{
+    const uint32_t site = ts__site_named(text, &domain->place);
+    const size_t size = strlen(text) + 1;
+    if (size > sizeof recent->text || ts__nv_me->busy) return site;
+    ts__nv_me->busy = true; // a signal handler leaves it alone
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    recent->at = text;
+    recent->domain = domain;
+    recent->site = site;
+    memcpy(recent->text, text, size);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    ts__nv_me->busy = false;
+    return site;
+}
+
+static uint32_t ts__nv_site_plain(ts__nv_domain *domain, const char *text)
+{
+    ts__nv_thread *const me = ts__nv_me;
+    if (!me || me->busy) return ts__site_named(text, &domain->place);
+    const uint64_t both =
+        ((uintptr_t)text ^ (uintptr_t)domain) * UINT64_C(0x9E3779B97F4A7C15);
+    ts__nv_recent *const r = &me->recent[both >> 58];
+    const uint32_t site = TS__LOAD(&r->site);
+    // The second look: a signal handler may have put another one there.
+    if (TS__LIKELY(site && r->at == text && r->domain == domain &&
+                   !strcmp(r->text, text) && TS__LOAD(&r->site) == site))
+        return site;
+    return ts__nv_site_new(domain, text, r);
+}
+
+// Whether an event is recorded, as far as its name and kind decide that.
+static bool ts__nv_requested(const char *name, ts_event_kind kind)
+{
+    if (!TS__LOAD(&ts__here.gate)) return false;
+    if (kind != TS_EVENT_SPAN) ts_frame_hint(name);
+    return ts_filter_kind(kind) && ts_filter_text(name);
+}
+
+// Returns the id of a site, 0 if the filter excludes it.
+static uint32_t ts__nv_site(ts__nv_domain *domain, const ts__nv_attributes *a,
+                            ts_event_kind kind)
+{
+    if (!TS__LOAD(&ts__here.gate)) return 0;
+    char wide[TS__NV_TEXT];
+    const char *const name = ts__nv_name(a, wide, sizeof wide);
+    if (!ts__nv_requested(name, kind)) return 0;
+    return a->category || a->color_type == TS__NV_COLOR_ARGB
+               ? ts__nv_site_special(domain, a, name)
+               : ts__nv_site_plain(domain, name);
 }
 
 static ts__nv_domain *ts__nv_domain_of(void *domain)

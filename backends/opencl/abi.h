@@ -3,7 +3,7 @@
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
-    Declared without the vendor's headers; tests/checks/opencl/opencl_abi.c
+    Declared without the vendor's headers; tests/checks/opencl/abi.c
     compares them with Khronos' where that is installed.
 
     Source: CL/cl.h, CL/cl_icd.h and CL/cl_layer.h of OpenCL 3.0.

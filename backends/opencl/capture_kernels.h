@@ -197,6 +197,17 @@ static int32_t ts__cl_clGetProgramInfo(ts__cl_handle program, uint32_t what,
     return result;
 }
 
+// A program was created. Its handle may have belonged to a destroyed one that
+// was specialised, or whose binary came from a known source.
+static void ts__cl_program_new(ts__cl_handle made)
+{
+    static const ts__cl_kind kinds[] = { TS__CL_PROGRAM, TS__CL_BINARY };
+    for (int i = 0; i < 2; i++) {
+        ts__cl_entry *const e = ts__cl_entry_find(kinds[i], made);
+        if (e) ts__cl_set(e, NULL);
+    }
+}
+
 static void ts__cl_binary_new(ts__cl_handle made, uint32_t count,
                               const size_t *sizes,
                               const unsigned char **binaries)
@@ -204,9 +215,9 @@ static void ts__cl_binary_new(ts__cl_handle made, uint32_t count,
     const ts__cl_source *source = NULL;
     for (uint32_t i = 0; i < count && !source; i++)
         source = ts__cl_source_find(binaries[i], sizes[i]);
-    // The handle may have belonged to a destroyed program.
-    ts__cl_entry *const e = source ? ts__cl_entry_make(TS__CL_BINARY, made)
-                                   : ts__cl_entry_find(TS__CL_BINARY, made);
+    ts__cl_program_new(made);
+    ts__cl_entry *const e =
+        source ? ts__cl_entry_make(TS__CL_BINARY, made) : NULL;
     if (e) ts__cl_set(e, (void *)(uintptr_t)source);
 }
 

@@ -4,7 +4,7 @@
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
     Declared without the vendor's headers;
-    tests/checks/opencl-execute/opencl_abi.c compares them with Khronos'
+    tests/checks/opencl-execute/abi.c compares them with Khronos'
     where that is installed.
 
     Source: CL/cl.h and CL/cl_ext.h of OpenCL 3.0.

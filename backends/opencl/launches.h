@@ -30,7 +30,7 @@ static ts__cl_handle *ts__cl_begin_kernel(ts__cl_call *call, uint32_t function,
     if (!call->command && !call->missed) return at;
     const ts__cl_kernel *const k = ts__cl_kernel_get(kernel);
     const bool known = k && k->name;
-    if (known && ts_filter_name(k->name, strlen(k->name))) return at;
+    if (known && ts_filter_text(k->name)) return at;
     ts__cl_command_free(call->command);
     call->command = NULL;
     call->missed = !known;

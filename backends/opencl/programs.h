@@ -28,13 +28,6 @@ static void ts__cl_context_new(ts__cl_handle handle)
     pthread_mutex_unlock(&ts__cl.define);
 }
 
-// A program was created; its handle may have belonged to a specialised one.
-static void ts__cl_program_new(ts__cl_handle made)
-{
-    ts__cl_entry *const e = ts__cl_entry_find(TS__CL_PROGRAM, made);
-    if (e) ts__cl_set(e, NULL);
-}
-
 // Specialisation constants are not in the code that the program was created
 // from.
 static int32_t ts__cl_clSetProgramSpecializationConstant(ts__cl_handle program,
@@ -72,7 +65,7 @@ TS__CL_MAKES(clCreateContextFromType,
 TS__CL_MAKES(clCreateProgramWithSource,
              (ts__cl_handle context, uint32_t count, const char **texts,
               const size_t *sizes, int32_t *error),
-             (context, count, texts, sizes, error), (void)made)
+             (context, count, texts, sizes, error), ts__cl_program_new(made))
 TS__CL_MAKES(clCreateProgramWithBinary,
              (ts__cl_handle context, uint32_t count,
               const ts__cl_handle *devices, const size_t *sizes,
