@@ -1,12 +1,13 @@
 /*
     tracesmith_tools.h - import, export, analyse, compare, query, cut and merge
-    traces from a program
+    traces, and ask a replay "what if?", from a program
 
     Version 0.1.0. Apache-2.0; the licence is in LICENSE.
 
     WHAT IT DOES
         What ts-import, ts-export, ts-analyze, ts-diff, ts-query, ts-cut and
         ts-merge do: these tools are option tables over the functions below.
+        ts-mcp is a server over them, and the what-ifs are those of ts-replay.
         Results are structs, or text, JSON, HTML and other forms written to a
         path, a FILE or a callback.
 
@@ -72,6 +73,8 @@
         8. SQL
         9. Cut
        10. Merge
+       11. What-if                     predictions by the model of a replay
+       12. Page                        a trace in a browser
 */
 #ifndef TRACESMITH_TOOLS_H
 #define TRACESMITH_TOOLS_H
@@ -267,7 +270,8 @@ typedef struct ts_export_desc {
     const char *path TS__UNSET; // the trace
     // Where to; `write` is called by another thread.
     ts_output output TS__UNSET;
-    // "perfetto", "chrome" or "dot" (told by the name of output.path)
+    // "perfetto", "kineto", "chrome", "dot", "nsys" (by output.path's name),
+    // "parquet" or "csv": output.path is a folder, which is made
     const char *format TS__UNSET;
     const ts_selection *selection TS__UNSET; // (everything)
     bool no_args TS__UNSET;     // no arguments and source locations (false)
@@ -279,17 +283,22 @@ typedef struct ts_export_desc {
     uint64_t nodes TS__UNSET;   // dot: join what is near until so few (all)
     uint64_t limit TS__UNSET;   // dot: refuse more nodes (1000)
     bool no_limit TS__UNSET;    // dot: refuse none (false)
+    // parquet, csv: names of tables of ts-query with commas between (all, but
+    // not the views with names of Nsight Systems)
+    const char *tables TS__UNSET;
     ts_observer observer TS__UNSET;
 } ts_export_desc;
 
 // What was written.
 typedef struct ts_export_counts {
-    const char *format; // "perfetto", "chrome", "dot"; NULL: nothing was
+    const char *format; // as in the desc; NULL: nothing was
     bool is_file;       // it is a regular file at output.path
-    uint64_t bytes;     // of that file, else 0
+    uint64_t bytes;     // of that file or of those in the folder, else 0
     uint64_t slices, instants, samples, arrows, lanes; // perfetto, chrome
-    uint64_t operations, calls, nodes, edges;          // dot
-    uint64_t left_out; // dot: edges that lead out of the selection
+    uint64_t stack_samples; // likewise: of profiles; `samples` is of counters
+    uint64_t operations, calls, nodes, edges; // dot
+    uint64_t left_out;     // dot: edges that lead out of the selection
+    uint64_t tables, rows; // parquet, csv
 } ts_export_counts;
 
 /*
@@ -349,7 +358,7 @@ typedef enum ts_flame_format {
     TS_FLAME_SVG
 } ts_flame_format;
 // Writes a flame graph. by: "gpu" (what launched the time on the devices),
-// "zones" (time of the host); NULL: gpu if there is work, else zones.
+// "zones" (time of the host), "samples" (of a profile). NULL: "gpu".
 TS_TOOLS_API ts_result ts_analysis_flame_write(ts_analysis *analysis,
                                                const char *by,
                                                ts_flame_format format,
@@ -404,10 +413,18 @@ typedef struct ts_analysis_finding {
 TS_TOOLS_API bool ts_analysis_answer_at(ts_analysis *analysis, size_t index,
                                         ts_analysis_answer *answer,
                                         ts_error *error);
+// Gets a reason why the confidence in an answer is not high, in the same way.
+TS_TOOLS_API bool ts_analysis_because_at(ts_analysis *analysis, size_t answer,
+                                         size_t index, ts_text *because,
+                                         ts_error *error);
 // Gets a finding of the advice, in the same way.
 TS_TOOLS_API bool ts_analysis_finding_at(ts_analysis *analysis, size_t index,
                                          ts_analysis_finding *finding,
                                          ts_error *error);
+// Gets a sentence on what the trace lacks, such as lost records, and which
+// figures that affects, in the same way.
+TS_TOOLS_API bool ts_analysis_loss_at(ts_analysis *analysis, size_t index,
+                                      ts_text *loss, ts_error *error);
 // Closes an analysis; NULL is allowed.
 TS_TOOLS_API void ts_analysis_close(ts_analysis *analysis);
 
@@ -481,6 +498,9 @@ typedef struct ts_sql_desc {
     size_t setting_count TS__UNSET;
     bool no_symbols TS__UNSET;      // frames as the trace names them (false)
     ts_observer observer TS__UNSET; // of all calls of the handle
+    // SQLite adds up row by row what else is added up by column: the same
+    // answers, slower (false)
+    bool no_pushdown TS__UNSET;
 } ts_sql_desc;
 
 typedef struct ts_sql ts_sql;
@@ -517,6 +537,63 @@ TS_TOOLS_API ts_result ts_sql_write(ts_sql *sql, const char *text,
                                     const char *where, ts_sql_format format,
                                     const ts_output *output, uint64_t *rows,
                                     ts_error *error);
+/*
+    Bounds of ts_sql_write, for SQL that comes from somebody else. Rows are
+    those of each statement; `complete` of the JSON is false where some are
+    left out.
+*/
+typedef struct ts_sql_limits {
+    uint64_t skip_rows TS__UNSET;   // leave out the first ones (0)
+    uint64_t rows TS__UNSET;        // at most so many (all)
+    uint64_t time_ns TS__UNSET;     // of a call, which then fails (any)
+    uint64_t value_bytes TS__UNSET; // of a text (what SQLite allows, 1 GB)
+    bool only_read TS__UNSET; // refuse temporary tables and views too (false)
+    // True: give up. Called again and again. (Never.)
+    bool (*stop)(void *user) TS__UNSET;
+    void *user TS__UNSET;
+} ts_sql_limits;
+
+/*
+    Sets the bounds of later calls of ts_sql_write (limits NULL: none). Such a
+    call fails with TS_ERR_STATE after time_ns, or if `stop` says so; what reads
+    a whole trace at once, as the tables of the graph do, is not broken off.
+*/
+TS_TOOLS_API void ts_sql_limit(ts_sql *sql, const ts_sql_limits *limits);
+typedef enum ts_sql_type {
+    TS_SQL_NULL = 0,
+    TS_SQL_INTEGER,
+    TS_SQL_REAL,
+    TS_SQL_TEXT // a blob, too
+} ts_sql_type;
+
+// A value of a row. Lifetime of the text: until the function returns.
+typedef struct ts_sql_value {
+    ts_sql_type type;
+    int64_t integer;
+    double real;
+    ts_text text;
+} ts_sql_value;
+
+// Takes the rows of statements; false: give up.
+typedef struct ts_sql_rows {
+    void *user TS__UNSET;
+    // A statement begins. names: of its `count` columns, each different.
+    bool (*columns)(void *user, const char *const *names,
+                    size_t count) TS__UNSET;
+    // A row of it, `count` values.
+    bool (*row)(void *user, const ts_sql_value *values, size_t count) TS__UNSET;
+} ts_sql_rows;
+
+/*
+    Runs statements as ts_sql_write does, and hands over each row as values.
+
+    Errors: those of ts_sql_write; TS_ERR_STATE a function of *rows gave up
+*/
+TS_TOOLS_API ts_result ts_sql_read(ts_sql *sql, const char *text,
+                                   const char *where, const ts_sql_rows *rows,
+                                   ts_error *error);
+// Whether the last statement had more rows than ts_sql_limits.rows.
+TS_TOOLS_API bool ts_sql_has_more(const ts_sql *sql);
 // Writes all tables and views into a new SQLite database, or (text is not
 // NULL) the rows of one query as its table `result`.
 TS_TOOLS_API ts_result ts_sql_save(ts_sql *sql, const char *path,
@@ -617,5 +694,79 @@ TS_TOOLS_API ts_result ts_merge_write(const ts_merge *merged,
 TS_TOOLS_API uint64_t ts_merge_undefined(const ts_merge *merged);
 // Frees what ts_merge_files returned; NULL is allowed. The trace stays.
 TS_TOOLS_API void ts_merge_close(ts_merge *merged);
+
+/* ==== 11. What-if ======================================================== */
+
+typedef struct ts_whatif_desc {
+    // As ts-replay --what-if takes them: "scale gemm=1/2", ...
+    const char *const *changes TS__UNSET;
+    size_t change_count TS__UNSET;  // (0: the unchanged model alone)
+    ts_observer observer TS__UNSET; // of the call
+} ts_whatif_desc;
+
+// What the model says of a run. Lifetime of texts: until ts_whatif_close.
+typedef struct ts_whatif_figures {
+    const char *change;  // as given; NULL: the model without a change
+    const char *assumed; // what the change was taken to mean; "": what it says
+    const char *nothing; // why it changes no operation; "": it changes some
+    ts_confidence confidence;
+    const char *because;            // why the confidence is not high; "": it is
+    uint64_t meant;                 // operations that the change applies to
+    uint64_t operations;            // that ran
+    uint64_t never_ran;             // a deadlock; the figures below are then 0
+    int64_t makespan_ns;            // 0: nothing ran
+    int64_t change_ns;              // of the makespan, against the model
+    ts_cost bound;                  // what most of the critical path is
+    int64_t cost_ns[TS_COST_LIMIT]; // of the critical path, by ts_cost
+} ts_whatif_figures;
+
+typedef struct ts_whatif ts_whatif;
+
+/*
+    Runs the model of a replay, each change alone, and, if there are several,
+    all of them combined. The replay then has the schedule of the last run.
+
+    Errors: TS_ERR_USAGE a change makes no sense, or names a stream or a rank
+                         that does not exist
+            those of ts_replay_run
+*/
+TS_TOOLS_API ts_result ts_whatif_open(ts_whatif **whatif, ts_replay *replay,
+                                      const ts_whatif_desc *desc,
+                                      ts_error *error);
+// Returns the recorded makespan.
+TS_TOOLS_API int64_t ts_whatif_recorded_ns(const ts_whatif *whatif);
+// Gets the figures of the model, of each change, and of all combined. False:
+// there are not so many.
+TS_TOOLS_API bool ts_whatif_figures_at(const ts_whatif *whatif, size_t index,
+                                       ts_whatif_figures *figures);
+// Frees the figures; NULL is allowed.
+TS_TOOLS_API void ts_whatif_close(ts_whatif *whatif);
+
+/* ==== 12. Page =========================================================== */
+
+typedef struct ts_page_desc {
+    const char *path TS__UNSET;     // the trace
+    bool no_report TS__UNSET;       // without what an analysis says (false)
+    ts_observer observer TS__UNSET; // of the call
+    // A page without a trace, which reads one of its own web host, by ranges:
+    // PAGE?url=TRACE; path is NULL then (false)
+    bool hosted TS__UNSET;
+} ts_page_desc;
+
+/*
+    Writes an HTML page that shows a trace in a browser, as ts-studio -o does:
+    one file, which asks nobody. The page does not contain a trace of more than
+    50 MiB and asks for its file; a message says so.
+
+    Errors: those of ts_reader_open, TS_ERR_DISK_FULL
+*/
+TS_TOOLS_API ts_result ts_page_write(const ts_page_desc *desc,
+                                     const ts_output *output, ts_error *error);
+// Writes what such a page says of the analysis of a trace, as JSON, for a
+// server of the page. Errors: TS_ERR_NOT_FOUND there is none: the trace has
+// more than 2,000,000 operations, or cannot be read.
+TS_TOOLS_API ts_result ts_page_report_write(const char *path,
+                                            const ts_output *output,
+                                            ts_error *error);
 
 #endif // TRACESMITH_TOOLS_H

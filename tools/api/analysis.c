@@ -177,8 +177,9 @@ static bool put_flame(ts_analysis *a, api_call *call, const char *by,
                       bool is_svg, const ts_output *output)
 {
     api_output to;
-    if (by && strcmp(by, "gpu") != 0 && strcmp(by, "zones") != 0)
-        return api_refuse(&tool, "a flame graph must be by gpu or zones");
+    if (!flame_is_way(by))
+        return api_refuse(&tool,
+                          "a flame graph must be by gpu, zones or samples");
     if (!check(a, output, is_svg ? CLI_SVG : CLI_FOLDED) ||
         !api_output_open(&to, call, &tool, output))
         return false;
@@ -250,6 +251,31 @@ bool ts_analysis_finding_at(ts_analysis *analysis, size_t index,
         index -= s->finding_count;
     if (s) *finding = describe(&s->findings[index]);
     return s;
+}
+
+bool ts_analysis_because_at(ts_analysis *analysis, size_t answer, size_t index,
+                            ts_text *because, ts_error *error)
+{
+    if (!compute_call(analysis, error)) return false;
+    const report_section *s = analysis->report->sections;
+    while (s && answer--)
+        s = s->next;
+    const report_line *line = s ? s->reasons : NULL;
+    while (line && index--)
+        line = line->next;
+    if (line) *because = line->text;
+    return line;
+}
+
+bool ts_analysis_loss_at(ts_analysis *analysis, size_t index, ts_text *loss,
+                         ts_error *error)
+{
+    if (!compute_call(analysis, error)) return false;
+    const report_line *line = analysis->report->losses;
+    while (line && index--)
+        line = line->next;
+    if (line) *loss = line->text;
+    return line;
 }
 
 /* ---- Topics and rules ---------------------------------------------------- */

@@ -1,10 +1,9 @@
 /*
     export.c - traces for other viewers
 */
-#include "tools/api/call.h"
+#include "tools/api/export_tables.h"
 #include "tools/common/select/select.h"
 #include "tools/export/dot.h"
-#include "tools/export/request.h"
 #include <sys/stat.h>
 
 static const cli_tool tool = { .name = "ts-export" };
@@ -169,13 +168,39 @@ static void write_slices(void *user)
                                      .no_flows = e->desc->no_flows,
                                      .progress = show_progress,
                                      .user = e };
-    e->result = export_walk(e->trace.reader, e->request.slices, e->out,
-                            &options, &e->slices);
+    const export_format *const format = e->request.slices;
+    e->result = format->walk ? format->walk(e->trace.reader, e->out, &options,
+                                            &e->slices)
+                             : export_walk(e->trace.reader, format, e->out,
+                                           &options, &e->slices);
+}
+
+void api_report_left_out(const cli_tool *to, const ts_export_desc *desc,
+                         const char *format, const uint64_t *counts)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < TS_EVENT_LIMIT; i++)
+        all += counts[i];
+    if (!all) return;
+    FILE *const out = cli_error_begin(to, desc->path);
+    fprintf(out, "%s that %s has no place for %s left out:",
+            cli_counted(all, "event", "events").s, format,
+            all == 1 ? "is" : "are");
+    for (size_t i = 0, said = 0; i < TS_EVENT_LIMIT; i++)
+        if (counts[i])
+            fprintf(out, "%s %s %s", said++ ? "," : "", cli_count(counts[i]).s,
+                    ts_event_name((ts_event_kind)i));
+    cli_error_end();
 }
 
 static bool export_slices(export_call *e)
 {
     export_packing packing = e->request.packing;
+    if (e->request.slices->of_samples &&
+        !e->trace.info->counts[TS_EVENT_SAMPLE])
+        return cli_fail(&tool, TS_ERR_NOT_FOUND, e->desc->path,
+                        "no sample of a profile is %s",
+                        select_any() ? "selected" : "in the trace");
     if (!packing_is_there(e->desc, &packing)) return false;
     const bool written = write_output(e, packing, write_slices);
     cli_progress_end(&e->progress);
@@ -184,13 +209,16 @@ static bool export_slices(export_call *e)
     e->counts->slices = e->slices.slices;
     e->counts->instants = e->slices.instants;
     e->counts->samples = e->slices.samples;
+    e->counts->stack_samples = e->slices.stack_samples;
     e->counts->arrows = e->slices.arrows;
     e->counts->lanes = e->slices.lanes;
     if (e->trace.info->unknown_events)
-        cli_error(&tool, e->desc->path,
-                  "%s events of kinds that this version does not know are not "
-                  "in the output",
-                  cli_count(e->trace.info->unknown_events).s);
+        cli_error(&tool, e->desc->path, "%s not in the output",
+                  cli_counted(e->trace.info->unknown_events,
+                              "event of a later format version is",
+                              "events of a later format version are")
+                      .s);
+    api_report_left_out(&tool, e->desc, e->request.format, e->slices.left_out);
     const size_t damage =
         cli_trace_damage(&e->trace, &tool, e->desc->path, e->damaged);
     if (e->result == TS_OK && !damage) return true;
@@ -205,13 +233,12 @@ static bool export_slices(export_call *e)
 static bool open_trace(export_call *e)
 {
     const ts_selection *const s = e->call.context.selection;
-    const ts_reader_desc desc = { .no_salvage = e->desc->no_salvage };
     if (e->request.slices)
         select_install();
     else
         select_install_window();
     e->call.fallback = TS_ERR_NOT_FOUND;
-    if (!cli_trace_open(&e->trace, &tool, e->desc->path, &desc, CLI_WARN_ALL))
+    if (!cli_trace_open(&e->trace, &tool, e->desc->path, NULL, CLI_WARN_ALL))
         return false;
     e->damaged = ts_reader_damage_count(e->trace.reader);
     return cli_window_check(&e->trace, &tool, s->has_from ? &s->from_ns : NULL,
@@ -228,6 +255,13 @@ static bool export_file(export_call *e)
                                  "write");
     if (!select_check(&tool) || !export_request_read(&e->request, &tool, desc))
         return false;
+    if (e->request.tables == EXPORT_NSYS) {
+        const bool done = api_export_nsys(&tool, desc, e->counts);
+        if (e->counts->tables) count_bytes(e);
+        return done;
+    }
+    if (e->request.tables)
+        return api_export_tables(&e->call, &tool, desc, &e->request, e->counts);
     bool ok = open_trace(e);
     if (ok) ok = e->request.slices ? export_slices(e) : export_graph(e);
     cli_trace_close(&e->trace);
@@ -243,6 +277,7 @@ ts_result ts_export_file(ts_export_counts *counts, const ts_export_desc *desc,
     *counts = (ts_export_counts){ 0 };
     bool ok = api_begin(&e.call, &desc->observer, desc->selection, error);
     e.call.context.no_symbols = desc->no_symbols;
+    e.call.context.no_salvage = desc->no_salvage;
     ok = ok && export_file(&e);
     return api_end(&e.call, ok);
 }

@@ -30,6 +30,12 @@ static void report_cut(ts_import *all, const import_job *job)
     const char *const why = import_source_error(job->source);
     if (!why && !job->is_cut) return;
     all->cut++;
+    if (!why && job->lacks_files) {
+        cli_fail(&tool, TS_ERR_IO, import_source_name(job->source),
+                 "files beside it cannot be read, or not to their ends; the "
+                 "output contains the rest");
+        return;
+    }
     cli_fail(&tool, TS_ERR_CORRUPT, import_source_name(job->source),
              "%s; the output contains everything before",
              why ? why : "the file is truncated");
@@ -64,6 +70,7 @@ static const char *why_unknown(const ts_import *all)
     return all->is_sbt        ? "it is already an SBT file"
            : all->is_database ? "it is an SQLite database that is damaged or "
                                 "truncated, or has tables of an unknown format"
+           : all->named       ? all->named
                               : "its format is unknown";
 }
 
@@ -81,6 +88,7 @@ static void take_unknown(ts_import *all, import_source *source)
     all->unknown++;
     all->is_sbt = size >= 8 && !memcmp(head, TS_FILE_MAGIC, 8);
     all->is_database = is_database(head, size);
+    all->named = import_name_unknown(head, size);
     free(all->unknown_name);
     all->unknown_name = strdup(import_source_name(source));
     if (all->desc->verbose)
@@ -91,6 +99,7 @@ static void take_unknown(ts_import *all, import_source *source)
 static void import_one(ts_import *all, import_source *source)
 {
     const char *const output = all->desc->output;
+    if (import_outputs_is_part(&all->outputs, source)) return;
     all->sources++;
     if (!import_outputs_spare(&all->outputs, source)) {
         all->failed++;
@@ -123,7 +132,10 @@ static void import_one(ts_import *all, import_source *source)
                                               : ts_result_text(result));
         return;
     }
-    if (!finish(all, job, format->import(job))) import_job_close(job);
+    bool ok = format->import(job);
+    if (!import_outputs_take_parts(&all->outputs, job))
+        ok = cli_out_of_memory(&tool);
+    if (!finish(all, job, ok)) import_job_close(job);
 }
 
 static void import_all(ts_import *all)

@@ -18,6 +18,7 @@ struct ts_import {
     char *unknown_name; // path of the last unknown file
     bool is_sbt;        // the unknown file is a trace
     bool is_database;   // the unknown file is an SQLite database
+    const char *named;  // what else it is, or NULL
 };
 
 #endif // TS_TOOLS_API_IMPORT_H

@@ -47,11 +47,14 @@ static void put_text(FILE *out, const ts_import_output *o, bool verbose)
     cli_put_path(out, o->base);
     if (o->has_rank) fprintf(out, ", rank %" PRId64, o->rank);
     fprintf(
-        out, ": %s, %s, %s, %s, %s\n", cli_counted(o->rows, "row", "rows").s,
+        out, ": %s, %s, %s, %s", cli_counted(o->rows, "row", "rows").s,
         cli_counted(operations(o), "GPU operation", "GPU operations").s,
         cli_counted(o->events[TS_EVENT_API_CALL], "API call", "API calls").s,
-        cli_counted(o->events[TS_EVENT_ZONE], "zone", "zones").s,
-        cli_bytes(o->bytes).s);
+        cli_counted(o->events[TS_EVENT_ZONE], "zone", "zones").s);
+    const uint64_t samples = o->events[TS_EVENT_SAMPLE];
+    if (samples)
+        fprintf(out, ", %s", cli_counted(samples, "sample", "samples").s);
+    fprintf(out, ", %s\n", cli_bytes(o->bytes).s);
     if (verbose) put_details(out, o);
 }
 

@@ -33,6 +33,7 @@ static bool open_sql(ts_sql *s, api_call *call, const ts_sql_desc *desc)
     select_install();
     s->query = query_open(&tool, s->paths, s->count);
     if (!s->query) return false;
+    query_set_pushdown(s->query, !desc->no_pushdown);
     for (size_t i = 0; i < desc->setting_count; i++)
         if (!query_set(s->query, desc->settings[i]))
             return cli_fail(&tool, TS_ERR_USAGE, NULL,
@@ -47,7 +48,7 @@ ts_result ts_sql_open(ts_sql **sql, const ts_sql_desc *desc, ts_error *error)
     bool ok = api_begin(&call, &desc->observer, desc->selection, error);
     call.context.no_symbols = desc->no_symbols;
     if (ok && desc->path_count > UINT32_MAX)
-        ok = api_refuse(&tool, "too many traces");
+        ok = api_refuse(&tool, "more traces than a query can hold");
     ts_sql *const s = ok ? calloc(1, sizeof *s) : NULL;
     if (ok && !s) ok = cli_out_of_memory(&tool);
     ok = ok && open_sql(s, &call, desc);
@@ -71,6 +72,18 @@ void ts_sql_close(ts_sql *sql)
 size_t ts_sql_trace_count(const ts_sql *sql)
 {
     return sql->count;
+}
+
+/* ---- Bounds -------------------------------------------------------------- */
+
+void ts_sql_limit(ts_sql *sql, const ts_sql_limits *limits)
+{
+    query_limit(sql->query, limits);
+}
+
+bool ts_sql_has_more(const ts_sql *sql)
+{
+    return query_has_more(sql->query);
 }
 
 /* ---- Running ------------------------------------------------------------- */
@@ -135,6 +148,22 @@ ts_result ts_sql_write(ts_sql *sql, const char *text, const char *where,
     const ts_result result = run(sql, &job, output, error);
     if (rows) *rows = result == TS_OK ? query_row_count(sql->query) : 0;
     return result;
+}
+
+ts_result ts_sql_read(ts_sql *sql, const char *text, const char *where,
+                      const ts_sql_rows *rows, ts_error *error)
+{
+    api_call call;
+    bool ok = api_begin(&call, &sql->observer, NULL, error);
+    call.context.no_symbols = sql->no_symbols;
+    if (ok && (!rows->columns || !rows->row))
+        ok = api_refuse(&tool, "rows must have both functions");
+    if (ok) {
+        query_set_mode(sql->query, QUERY_VALUES);
+        query_set_rows(sql->query, rows);
+        ok = query_run(sql->query, text, where) == CLI_OK;
+    }
+    return api_end(&call, ok);
 }
 
 ts_result ts_sql_schema_write(ts_sql *sql, const char *table,

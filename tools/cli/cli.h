@@ -23,6 +23,7 @@
 #define TRACESMITH_WRITER // before the first include
 #endif
 #include "tracesmith_replay.h"
+#include "tools/cli/operations.h"
 
 /* ==== 1. Options ========================================================= */
 
@@ -153,10 +154,38 @@ bool cli_regex_open(regex_t *regex, const char *text, size_t size,
 // Whether it matches a part of a name.
 bool cli_regex_matches(const regex_t *regex, ts_text name);
 
+static inline bool cli_same_text(ts_text a, ts_text b)
+{
+    return a.size == b.size && !memcmp(a.text, b.text, a.size);
+}
+
+static inline bool cli_is_text(ts_text text, const char *word)
+{
+    return text.size == strlen(word) && !memcmp(text.text, word, text.size);
+}
+
 // Formats as printf does; the text is cut at 47 bytes.
 __attribute__((format(printf, 1, 2))) cli_text cli_format(const char *format,
                                                           ...);
 cli_text cli_count(uint64_t count); // 1,234,567
+
+// What a unit measures, and how many ns or bytes it has.
+typedef struct cli_unit {
+    enum { CLI_NUMBER, CLI_TIME, CLI_SIZE } of;
+    double scale;
+} cli_unit;
+// Returns a unit by its name, such as "ms" or "bytes" (units.c). Names that it
+// does not know are of a number.
+cli_unit cli_unit_of(ts_text name);
+// Samples of one unit. Where a tool shows only one of several, it is the one
+// that leads: times before all others, of times those of the largest total, of
+// others those with the most samples.
+typedef struct cli_samples {
+    bool are_times;
+    double total;
+    uint64_t count;
+} cli_samples;
+bool cli_samples_lead(cli_samples later, cli_samples earlier);
 // A count with its singular or plural words: "1 record is", "2,000 records
 // are".
 cli_text cli_counted(uint64_t count, const char *one, const char *more);
@@ -284,6 +313,9 @@ void cli_json_text(cli_json *json, const char *key, const char *text,
                    size_t size);
 // The same for a string that ends with a zero byte.
 void cli_json_string(cli_json *json, const char *key, const char *text);
+// Writes a value that is JSON already.
+void cli_json_raw(cli_json *json, const char *key, const char *text,
+                  size_t size);
 // Writes the object of one of several traces that are replayed together.
 // rank: NULL if the trace has none.
 void cli_json_file(cli_json *json, const char *path, const int64_t *rank,
@@ -304,6 +336,7 @@ uint32_t cli_width(void);
 // Whether lines are limited to cli_width: true on a terminal and if COLUMNS is
 // set, false for a file.
 bool cli_has_width(void);
+// Returns the lines of the terminal: of stdout, else LINES, else 24.
 uint32_t cli_height(void);
 // Whether the width is less than the 80 columns for which texts are written.
 bool cli_is_narrow(void);
@@ -406,20 +439,11 @@ bool cli_clip(const ts_reader *reader, int64_t *from_ns, int64_t *to_ns);
 typedef struct cli_causes {
     char s[512];
 } cli_causes;
+// Sums the losses of all tracks by cause. Stalls lose nothing and are not
+// listed; a list that is too long ends early.
 cli_causes cli_loss_causes(const ts_reader *reader, int but);
 // The number of events of the kinds that this version knows.
 uint64_t cli_event_count(const ts_info *info);
-
-// Whether a chunk holds operations, of a kind that this version knows.
-bool cli_has_operations(const ts_chunk_header *header);
-// The number of operations of a file, which ts_operation.row numbers. `first`,
-// if it is not NULL, has an element for each chunk and receives the row of its
-// first operation.
-uint64_t cli_operation_rows(const ts_reader *reader, uint64_t *first);
-// Reads a column of the operations of some kinds into `values`, by row. Values
-// of operations without it do not change.
-void cli_operation_column(ts_reader *reader, uint64_t kinds, ts_column column,
-                          const uint64_t *first, uint64_t *values);
 
 // Whether two paths ("-": stdin) name the same existing file.
 bool cli_same_file(const char *a, const char *b);
@@ -457,12 +481,16 @@ typedef enum cli_kind {
     CLI_HTML,
     CLI_SVG,
     CLI_JUNIT,
-    CLI_CHROME, // JSON of ts-export, not that of other programs
+    CLI_CHROME,     // JSON of ts-export, not that of other programs
+    CLI_KINETO,     // likewise
+    CLI_SPEEDSCOPE, // likewise
+    CLI_PPROF,      // of ts-export
     CLI_JSON,
     CLI_DOT,
     CLI_PERFETTO,
     CLI_MARKDOWN,
-    CLI_FOLDED
+    CLI_FOLDED,
+    CLI_PARQUET
 } cli_kind;
 
 // Whether an output of this kind may be written to a path: nothing is there, or
@@ -515,5 +543,27 @@ int cli_gap_order(const ts_gap *a, size_t a_device, const ts_gap *b,
 const char *cli_track_type(ts_track_type type);
 // The name of a track; if it has none, its type and number, formatted in *made.
 ts_text cli_track_name(const ts_track *track, cli_text *made);
+
+// Nanoseconds of a clock that nobody sets.
+uint64_t cli_now_ns(void);
+// Makes the path of a file in the folder of this program. False: the program's
+// own path is not known, or the new one is too long.
+bool cli_beside(char *path, size_t size, const char *name);
+// Removes a folder with all that is in it, as far as that is allowed. Links in
+// it are not followed.
+void cli_remove_folder(const char *path);
+
+/* ==== 6. Other programs ================================================== */
+
+// Finds the path of a program as execvp does; of one that cannot be executed if
+// there is no other. False if it is not found.
+bool cli_program_find(const char *name, char *path, size_t room);
+// Runs a program without input to its end; what it prints goes to the file
+// descriptor `output`. Returns its exit status, 128 + N if signal N ended it;
+// -1 with errno if it cannot be run.
+int cli_program_run(const char *const *argv, int output);
+// Ends the program that a tool runs so, after a second by SIGKILL, and waits
+// for it; for signal handlers.
+void cli_program_interrupted(void);
 
 #endif // TS_TOOLS_CLI_CLI_H

@@ -2,6 +2,7 @@
     columns.c - the width of texts in columns, and cutting to a width
 */
 #include "tools/cli/cli.h"
+#include "tools/cli/search.h"
 
 /* ---- Width -------------------------------------------------------------- */
 
@@ -12,13 +13,8 @@ typedef struct code_range {
 static bool in_ranges(uint32_t code, const code_range *ranges, size_t count)
 {
     size_t low = 0, high = count; // sorted, disjoint
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (code > ranges[middle].last)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high)
+        cli_halve(&low, &high, code > ranges[cli_middle(low, high)].last);
     return low < count && code >= ranges[low].first;
 }
 

@@ -19,6 +19,7 @@ typedef struct cli_context {
     FILE *out;                     // for results; NULL: the call has none
     uint32_t columns;              // as in ts_output
     bool no_symbols;
+    bool no_salvage; // unfinished traces are read as they are
     bool (*trace_opened)(cli_trace *trace, const cli_tool *tool);
     struct select_places *places; // of tools/common/select; freed at the end
     // Why the call fails: the text of the first cli_fail, else of the last
@@ -35,6 +36,8 @@ typedef struct cli_context {
 // Begins a context for this thread. False without memory; then there is nothing
 // to end.
 bool cli_context_begin(cli_context *context);
+// Ends a context and makes the one outside of it current again. Same thread as
+// its begin.
 void cli_context_end(cli_context *context);
 // The context of this thread; NULL in a tool, outside of calls of the library.
 cli_context *cli_context_now(void);
@@ -49,6 +52,8 @@ typedef struct cli_reporter {
     const cli_tool *tool;
     cli_progress progress; // private
 } cli_reporter;
+// Returns an observer that shows messages on stderr and progress on the
+// terminal. It refers to `reporter`, which must outlive it.
 ts_observer cli_observer(cli_reporter *reporter);
 // Standard output, as wide as its terminal.
 const ts_output *cli_tool_output(void);

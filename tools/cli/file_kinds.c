@@ -70,6 +70,24 @@ static bool is_chrome(const head *h)
     return starts(h, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
 }
 
+static bool is_kineto(const head *h)
+{
+    return starts(h, "{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\n");
+}
+
+static bool is_speedscope(const head *h)
+{
+    return starts(h, "{\"exporter\":\"TraceSmith ");
+}
+
+// The first two strings of its table.
+static bool is_pprof(const head *h)
+{
+    static const char begin[] = "\x32\0\x32\x0ATraceSmith";
+    return h->size >= sizeof begin - 1 &&
+           !memcmp(h->bytes, begin, sizeof begin - 1);
+}
+
 static bool is_json(const head *h)
 {
     return opens(h, "{") || opens(h, "[");
@@ -80,10 +98,19 @@ static bool is_dot(const head *h)
     return opens(h, "digraph") || opens(h, "strict digraph");
 }
 
-// Protobuf: `Trace.packet` is field 1, with a length.
+// Protobuf: `Trace.packet` is field 1, with a length, and so are the types of
+// pprof and the planes of XPlane. A packet of ts-export begins with the number
+// of its sequence (field 10) or holds others, compressed (field 50).
 static bool is_perfetto(const head *h)
 {
-    return starts(h, "\x0A") && h->size > 1 && h->bytes[1] != '\n';
+    size_t at = 1;
+    if (!starts(h, "\x0A")) return false;
+    while (at < h->size && (uint8_t)h->bytes[at] >= 0x80)
+        at++;
+    const size_t left = h->size > at ? h->size - at - 1 : 0;
+    const char *const packet = h->bytes + at + 1;
+    return (left && *packet == '\x50') ||
+           (left > 1 && !memcmp(packet, "\x92\x03", 2));
 }
 
 #ifdef TRACESMITH_ZLIB
@@ -119,7 +146,8 @@ static bool is_gzip(const head *h)
     head inside;
     if (!starts(h, "\x1F\x8B")) return false;
     unpack(h, &inside);
-    return is_chrome(&inside) || is_perfetto(&inside);
+    return is_chrome(&inside) || is_kineto(&inside) || is_perfetto(&inside) ||
+           is_speedscope(&inside) || is_pprof(&inside);
 }
 
 static bool is_markdown(const head *h)
@@ -141,6 +169,11 @@ static bool is_folded(const head *h)
     return line > h->bytes;
 }
 
+static bool is_parquet(const head *h)
+{
+    return starts(h, "PAR1");
+}
+
 static const struct {
     cli_kind kind;
     const char *name;
@@ -153,11 +186,16 @@ static const struct {
     { CLI_SVG, "an SVG picture", is_svg },
     { CLI_JUNIT, "a JUnit report", is_junit },
     { CLI_CHROME, "a JSON file that ts-export wrote", is_chrome },
+    { CLI_KINETO, "a Kineto trace that ts-export wrote", is_kineto },
+    { CLI_SPEEDSCOPE, "a speedscope profile that ts-export wrote",
+      is_speedscope },
+    { CLI_PPROF, "a pprof profile that ts-export wrote", is_pprof },
+    { CLI_FOLDED, "a file of folded stacks", is_folded },
     { CLI_JSON, "a JSON file", is_json },
     { CLI_DOT, "a graph for Graphviz", is_dot },
-    { CLI_PERFETTO, "a Perfetto trace", is_perfetto },
+    { CLI_PERFETTO, "a Perfetto trace that ts-export wrote", is_perfetto },
     { CLI_MARKDOWN, "a Markdown text", is_markdown },
-    { CLI_FOLDED, "a file of folded stacks", is_folded },
+    { CLI_PARQUET, "a Parquet file", is_parquet },
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

@@ -110,6 +110,17 @@ bool cli_map_remove(cli_map *map, uint64_t key)
     return true;
 }
 
+bool cli_map_copy(cli_map *to, const cli_map *from)
+{
+    cli_map copy = *from;
+    const size_t size = (from->mask + 2) * sizeof *copy.slots;
+    copy.slots = from->slots ? malloc(size) : NULL;
+    if (from->slots && !copy.slots) return false;
+    if (copy.slots) memcpy(copy.slots, from->slots, size);
+    *to = copy;
+    return true;
+}
+
 void cli_map_close(cli_map *map)
 {
     free(map->slots);
@@ -146,6 +157,17 @@ bool cli_index_add(cli_index *index, uint64_t hash, uint32_t row)
         return false;
     put(index, (hash & UINT32_MAX) << 32 | (row + 1));
     index->count++;
+    return true;
+}
+
+bool cli_index_copy(cli_index *to, const cli_index *from)
+{
+    cli_index copy = *from;
+    const size_t size = (from->mask + 1) * sizeof *copy.slots;
+    copy.slots = from->slots ? malloc(size) : NULL;
+    if (from->slots && !copy.slots) return false;
+    if (copy.slots) memcpy(copy.slots, from->slots, size);
+    *to = copy;
     return true;
 }
 

@@ -19,6 +19,8 @@
 
 /* ---- Arrays -------------------------------------------------------------- */
 
+// Private: cli_grow, when there is no room.
+bool cli_grow_more(void *array, size_t *room, size_t count, size_t size);
 /*
     Makes room for `count` elements of `size` bytes. `array` points to the
     pointer to the first element. *room is the number of elements that fit; it
@@ -29,7 +31,6 @@
 
     Free: free(rows).
 */
-bool cli_grow_more(void *array, size_t *room, size_t count, size_t size);
 static inline bool cli_grow(void *array, size_t *room, size_t count,
                             size_t size)
 {
@@ -62,9 +63,9 @@ static inline size_t cli_map_home(const cli_map *map, uint64_t key)
     return (size_t)hash & map->mask;
 }
 
+uint64_t *cli_map_find_no_key(const cli_map *map); // private
 // Returns the value of a key, NULL if the map does not have it. The pointer is
 // valid until a key is added or removed; so is that of cli_map_at.
-uint64_t *cli_map_find_no_key(const cli_map *map); // private
 static inline uint64_t *cli_map_find(const cli_map *map, uint64_t key)
 {
     if (!map->slots) return NULL;
@@ -90,6 +91,8 @@ static inline uint32_t cli_map_row(const cli_map *map, uint64_t key)
 bool cli_map_set(cli_map *map, uint64_t key, uint64_t value);
 // Removes a key. False if the map does not have it.
 bool cli_map_remove(cli_map *map, uint64_t key);
+// Makes a copy; `to` is empty. False without memory.
+bool cli_map_copy(cli_map *to, const cli_map *from);
 // Frees a map, which can be used again.
 void cli_map_close(cli_map *map);
 
@@ -125,6 +128,8 @@ static inline uint32_t cli_index_next(const cli_index *index, uint64_t hash,
 }
 // Adds a row under a hash. False without memory.
 bool cli_index_add(cli_index *index, uint64_t hash, uint32_t row);
+// Makes a copy; `to` is empty. False without memory.
+bool cli_index_copy(cli_index *to, const cli_index *from);
 // Removes all rows and keeps the memory.
 void cli_index_clear(cli_index *index);
 // Frees an index, which can be used again.

@@ -1,7 +1,8 @@
 /*
-    operations.c - the operations of a trace by row: by chunk, then by position
+    operations.c - operations by row: by chunk, then by position; labels
 */
-#include "tools/cli/cli.h"
+#include "tools/cli/operations.h"
+#include <string.h>
 
 typedef struct filling {
     ts_column column;
@@ -46,4 +47,23 @@ void cli_operation_column(ts_reader *reader, uint64_t kinds, ts_column column,
     const ts_filter filter = { .kinds = kinds };
     filling f = { column, first, values };
     ts_reader_scan(reader, &filter, 0, fill, &f);
+}
+
+ts_column cli_label_column(ts_event_kind kind)
+{
+    switch (kind) {
+    case TS_EVENT_ZONE:
+    case TS_EVENT_ZONE_OPEN:
+    case TS_EVENT_MARK:
+    case TS_EVENT_FRAME:
+    case TS_EVENT_SPAN: return TS_COLUMN_SITE;
+    case TS_EVENT_KERNEL: return TS_COLUMN_LAUNCH;
+    case TS_EVENT_MEMCPY: return TS_COLUMN_TYPE;
+    case TS_EVENT_API_CALL:
+    case TS_EVENT_SAMPLE:
+    case TS_EVENT_ZONE_ARG:
+    case TS_EVENT_HOST_FUNCTION:
+    case TS_EVENT_COLLECTIVE: return TS_COLUMN_NAME;
+    default: return (ts_column)0;
+    }
 }

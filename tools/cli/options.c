@@ -295,7 +295,7 @@ static const char *take(const cli_tool *tool, char **argv, int argc, int *i)
     }
     if (!value) return "needs a value";
     if (set_value(o, value)) return NULL;
-    if (o->list) return "is given too often";
+    if (o->list) return "is given more than 64 times";
     snprintf(wrong, sizeof wrong, "'%.60s' is not a %s", value,
              o->number ? "whole number" : "time with a unit, such as 1.5ms");
     return wrong;

@@ -12,7 +12,7 @@ static bool is_stdout(const char *path)
     return !strcmp(path, "-");
 }
 
-static bool say(const cli_tool *tool, const char *path, int why)
+static bool cannot_write(const cli_tool *tool, const char *path, int why)
 {
     cli_fail(tool, cli_errno_result(why), *path ? path : "''",
              "cannot be written: %s", strerror(why));
@@ -117,7 +117,7 @@ bool cli_out_open(cli_out *out, const cli_tool *tool, const char *path)
                             : open_temporary(out, path, exists ? &st : NULL);
     if (fd >= 0) out->stream = fdopen(fd, "w");
     if (out->stream) return true;
-    say(tool, path, errno);
+    cannot_write(tool, path, errno);
     if (fd >= 0) close(fd);
     if (fd >= 0 && out->temporary) remove(out->temporary);
     free_names(out);
@@ -137,5 +137,5 @@ bool cli_out_close(cli_out *out, bool keep)
         why = errno;
     if (out->temporary && (!keep || why)) remove(out->temporary);
     free_names(out);
-    return !why ? keep : say(out->tool, out->path, why);
+    return !why ? keep : cannot_write(out->tool, out->path, why);
 }

@@ -3,7 +3,6 @@
 */
 #include "tools/cli/context.h"
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char *variable(const char *name)
@@ -72,18 +71,11 @@ uint32_t cli_height(void)
 
 /* ---- Progress ----------------------------------------------------------- */
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 // At most ten times a second.
 static void report(const ts_observer *observer, cli_progress *progress,
                    uint64_t done, uint64_t total)
 {
-    const uint64_t now = now_ns();
+    const uint64_t now = cli_now_ns();
     if (!observer->progress || now - progress->last_ns < 100000000u) return;
     progress->last_ns = now;
     progress->shown = true;
@@ -111,7 +103,7 @@ void cli_progress_end(cli_progress *progress)
 
 void cli_progress_draw(cli_progress *progress, uint64_t done, uint64_t total)
 {
-    const uint64_t now = now_ns();
+    const uint64_t now = cli_now_ns();
     if (!progress->start_ns) progress->start_ns = now;
     if (now - progress->start_ns < 500000000u) return;
     if (now - progress->last_ns < 100000000u || !isatty(STDERR_FILENO)) return;

@@ -292,6 +292,13 @@ void cli_json_text(cli_json *json, const char *key, const char *text,
     json_string(json->out, text, size);
 }
 
+void cli_json_raw(cli_json *json, const char *key, const char *text,
+                  size_t size)
+{
+    json_lead(json, key);
+    fwrite(text, 1, size, json->out);
+}
+
 void cli_json_string(cli_json *json, const char *key, const char *text)
 {
     cli_json_text(json, key, text, strlen(text));

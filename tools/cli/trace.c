@@ -23,8 +23,8 @@ static bool read_stdin(void **bytes, size_t *size)
     return !ferror(stdin);
 }
 
-static void say_salvage(const cli_trace *trace, const cli_tool *tool,
-                        const char *path)
+static void warn_salvage(const cli_trace *trace, const cli_tool *tool,
+                         const char *path)
 {
     const ts_info *const info = trace->info;
     if (info->salvaged)
@@ -41,6 +41,10 @@ static void say_salvage(const cli_trace *trace, const cli_tool *tool,
         cli_error(tool, path,
                   "still being written; this shows the part "
                   "written so far");
+    else if (!info->finished && info->salvage == TS_ERR_STATE)
+        cli_error(tool, path,
+                  "unfinished: the records in its sidecar are left "
+                  "there, as asked");
     else if (!info->finished && !info->salvaged)
         cli_error(tool, path,
                   "unfinished: the recorder died and its sidecar is missing, "
@@ -68,8 +72,8 @@ cli_causes cli_loss_causes(const ts_reader *reader, int but)
     return causes;
 }
 
-static void say_losses(const cli_trace *trace, const cli_tool *tool,
-                       const char *path)
+static void warn_losses(const cli_trace *trace, const cli_tool *tool,
+                        const char *path)
 {
     if (!trace->info->lost) return;
     cli_error(tool, path, "%s record%s lost (%s); ts-info --losses lists where",
@@ -89,10 +93,10 @@ size_t cli_trace_damage(const cli_trace *trace, const cli_tool *tool,
                       "byte %" PRIu64 ": %s; %" PRIu64 " bytes are skipped",
                       damage.offset, damage.text, damage.size);
     if (count > from + DAMAGE_SHOWN)
-        cli_error(tool, path,
-                  "%zu more places are damaged; ts-info --verify "
-                  "lists them",
-                  count - from - DAMAGE_SHOWN);
+        cli_error(tool, path, "%s damaged; ts-info --verify lists them",
+                  cli_counted(count - from - DAMAGE_SHOWN, "more place is",
+                              "more places are")
+                      .s);
     return count;
 }
 
@@ -105,8 +109,8 @@ static bool (*on_opened(void))(cli_trace *trace, const cli_tool *tool)
 }
 
 // Notes that a trace was cut, so its figures cover only that part.
-static void say_cut(const cli_trace *trace, const cli_tool *tool,
-                    const char *path)
+static void warn_cut(const cli_trace *trace, const cli_tool *tool,
+                     const char *path)
 {
     ts_metadata left_out, kept, what;
     const ts_reader *const reader = trace->reader;
@@ -128,10 +132,27 @@ static void say_cut(const cli_trace *trace, const cli_tool *tool,
 void cli_trace_warn(const cli_trace *trace, const cli_tool *tool,
                     const char *path)
 {
-    say_salvage(trace, tool, path);
+    warn_salvage(trace, tool, path);
     cli_trace_damage(trace, tool, path, 0);
-    say_losses(trace, tool, path);
-    say_cut(trace, tool, path);
+    warn_losses(trace, tool, path);
+    warn_cut(trace, tool, path);
+}
+
+// Reads the first bytes of a file; a zero follows.
+static size_t read_head(const char *path, char *head, size_t room)
+{
+    const int fd = strcmp(path, "-") ? cli_open_plain(path) : -1;
+    const ssize_t size = fd >= 0 ? read(fd, head, room - 1) : 0;
+    if (fd >= 0) close(fd);
+    head[size > 0 ? size : 0] = 0;
+    return size > 0 ? (size_t)size : 0;
+}
+
+// Whether a file is a trace of TraceSmith 0.x, whose SBT is another format.
+static bool is_old(const char *path)
+{
+    char head[8];
+    return read_head(path, head, sizeof head) > 4 && !memcmp(head, "SBT", 4);
 }
 
 // Whether a file may be a trace of another tool: JSON, SQLite, or an archive.
@@ -146,9 +167,7 @@ static bool is_importable(const char *path)
                   { 0, "SQL" },
                   { 257, "ustar" } };
     char head[512] = "";
-    const int fd = strcmp(path, "-") ? cli_open_plain(path) : -1;
-    if (fd >= 0) (void)!read(fd, head, sizeof head - 1);
-    if (fd >= 0) close(fd);
+    read_head(path, head, sizeof head);
     const char *const text = head + strspn(head, " \t\r\n");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         if (!strncmp(heads[i].at ? head + heads[i].at : text, heads[i].bytes,
@@ -157,14 +176,19 @@ static bool is_importable(const char *path)
     return false;
 }
 
-static void say_failure(const cli_tool *tool, const char *path,
-                        ts_result result, int number)
+static void print_failure(const cli_tool *tool, const char *path,
+                          ts_result result, int number)
 {
     if (result == TS_ERR_IO)
         cli_fail(tool, result, path, "cannot be read: %s",
                  number ? strerror(number) : "not a regular file");
     else if (result == TS_ERR_TRUNCATED)
         cli_fail(tool, result, path, "too short to be an SBT file");
+    else if (result == TS_ERR_NOT_SBT && is_old(path))
+        cli_fail(tool, result, path,
+                 "written by TraceSmith 0.x, whose SBT is another format; "
+                 "`ts-import -o OUT.sbt %s` converts it",
+                 path);
     else if (result == TS_ERR_NOT_SBT && is_importable(path))
         cli_fail(tool, result, path,
                  "not an SBT file; `ts-import -o OUT.sbt %s` converts traces "
@@ -179,6 +203,7 @@ bool cli_trace_open(cli_trace *trace, const cli_tool *tool, const char *path,
 {
     ts_reader_desc desc = { 0 };
     if (how) desc = *how;
+    if (cli_context_now()) desc.no_salvage |= cli_context_now()->no_salvage;
     *trace = (cli_trace){ .path = path };
     desc.path = path;
     if (!strcmp(path, "-")) {
@@ -196,7 +221,7 @@ bool cli_trace_open(cli_trace *trace, const cli_tool *tool, const char *path,
     errno = 0;
     const ts_result result = ts_reader_open(&trace->reader, &desc);
     if (result != TS_OK) {
-        say_failure(tool, path, result, errno);
+        print_failure(tool, path, result, errno);
         cli_trace_close(trace);
         return false;
     }
@@ -204,7 +229,7 @@ bool cli_trace_open(cli_trace *trace, const cli_tool *tool, const char *path,
     if (warn == CLI_WARN_ALL) cli_trace_warn(trace, tool, path);
     if (!on_opened()) return true;
     const bool opened = on_opened()(trace, tool);
-    if (opened && warn == CLI_WARN_ALL) say_cut(trace, tool, path);
+    if (opened && warn == CLI_WARN_ALL) warn_cut(trace, tool, path);
     if (!opened) cli_trace_close(trace);
     return opened;
 }

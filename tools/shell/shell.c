@@ -11,10 +11,12 @@
 #endif
 
 static const char *const help =
-    "SQL statements end with a semicolon. Commands:\n  .tables              "
-    "list tables and views\n  .schema [TABLE]      describe their columns, "
-    "with units\n  .mode [table|csv|json]\n  .help                print this "
-    "help\n  .quit                quit, like Ctrl-D";
+    "SQL statements end with a semicolon. Commands:\n"
+    "  .tables              list tables and views\n"
+    "  .schema [TABLE]      describe their columns, with units\n"
+    "  .mode [FORMAT]       print rows as table, csv or json; print which\n"
+    "  .help                print this help\n"
+    "  .quit                quit, like Ctrl-D";
 
 /* ---- Lines -------------------------------------------------------------- */
 

@@ -2,6 +2,7 @@
     captures.c - copies captures, which are needed to run operations again
 */
 #include "tools/common/rewrite/rewrite.h"
+#include "tools/cli/search.h"
 
 typedef struct operation { // a captured operation
     uint64_t correlation;
@@ -166,13 +167,11 @@ static void keep_on(copy_captures *all, uint32_t track, uint64_t correlation)
 {
     size_t low = 0, high = all->count;
     while (low < high) {
-        const size_t middle = low + (high - low) / 2;
+        const size_t middle = cli_middle(low, high);
         const operation *const o = &all->operations[middle];
-        if (o->track < track ||
-            (o->track == track && o->correlation < correlation))
-            low = middle + 1;
-        else
-            high = middle;
+        cli_halve(&low, &high,
+                  o->track < track ||
+                      (o->track == track && o->correlation < correlation));
     }
     for (; low < all->count; low++) {
         operation *const o = &all->operations[low];

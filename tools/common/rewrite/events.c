@@ -270,3 +270,20 @@ ts_result copy_events(copy *c, const copy_hooks *hooks, copy_counts *counts,
     free(g.b);
     return result;
 }
+
+void copy_warn(const cli_tool *tool, const char *path, uint64_t unknown,
+               uint64_t undefined)
+{
+    if (unknown)
+        cli_error(tool, path,
+                  "%s of kinds that this version does not know %s "
+                  "skipped",
+                  cli_counted(unknown, "event", "events").s,
+                  unknown == 1 ? "is" : "are");
+    if (undefined)
+        cli_error(tool, path, "%s skipped",
+                  cli_counted(undefined,
+                              "reference to an undefined dictionary entry is",
+                              "references to undefined dictionary entries are")
+                      .s);
+}

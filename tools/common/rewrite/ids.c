@@ -333,6 +333,7 @@ static copy_role name_role(ts_event_kind kind)
     return kind == TS_EVENT_API_CALL        ? COPY_API
            : kind == TS_EVENT_COLLECTIVE    ? COPY_COLLECTIVE
            : kind == TS_EVENT_HOST_FUNCTION ? COPY_HOST_FUNCTION
+           : kind == TS_EVENT_SAMPLE        ? COPY_COUNTER
                                             : COPY_ARGUMENT;
 }
 
@@ -358,6 +359,7 @@ bool copy_is_plain(const copy *c, ts_event_kind kind, ts_column column)
     case TS_COLUMN_POOL:
     case TS_COLUMN_CATEGORY:
     case TS_COLUMN_STACK:
+    case TS_COLUMN_UNIT:
     case TS_COLUMN_LAUNCH: return false;
     case TS_COLUMN_PEER: return !c->merge || kind != TS_EVENT_MEMCPY;
     case TS_COLUMN_ID:
@@ -385,6 +387,7 @@ uint64_t copy_value(copy *c, ts_event_kind kind, ts_column column,
     case TS_COLUMN_NAME: return copy_name(c, name_role(kind), id);
     case TS_COLUMN_POOL: return copy_name(c, COPY_POOL, id);
     case TS_COLUMN_CATEGORY: return copy_name(c, COPY_CATEGORY, id);
+    case TS_COLUMN_UNIT: return copy_name(c, COPY_UNIT, id);
     case TS_COLUMN_STACK: return copy_stack(c, id);
     case TS_COLUMN_LAUNCH: return copy_launch(c, id);
     case TS_COLUMN_THREAD:

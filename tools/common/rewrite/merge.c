@@ -123,8 +123,8 @@ static bool same_value(const ts_metadata *a, const ts_metadata *b)
 }
 
 // `boot_id` is taken from the first file, as is the clock of the trace.
-static bool all_say(ts_reader *const *readers, size_t count, const char *key,
-                    const ts_metadata *m)
+static bool all_agree(ts_reader *const *readers, size_t count, const char *key,
+                      const ts_metadata *m)
 {
     ts_metadata other;
     if (!strcmp(key, "rank") || !strncmp(key, "merge.", 6)) return false;
@@ -153,7 +153,7 @@ void copy_common(copy_merge *merge, ts_writer *writer,
         if (m.track || m.key.size >= sizeof key) continue;
         memcpy(key, m.key.text, m.key.size);
         key[m.key.size] = 0;
-        if (!all_say(readers, count, key, &m)) continue;
+        if (!all_agree(readers, count, key, &m)) continue;
         if (strcmp(key, "boot_id") && merge->common_count < COPY_COMMON)
             merge->common[merge->common_count++] =
                 XXH3_64bits(m.key.text, m.key.size);

@@ -84,7 +84,7 @@ void copy_tracks(copy *c)
 
 static bool is_key(const ts_metadata *m, const char *key)
 {
-    return m->key.size == strlen(key) && !memcmp(m->key.text, key, m->key.size);
+    return cli_is_text(m->key, key);
 }
 
 // Converts a value that an earlier merge wrote, when its file is merged again.

@@ -125,9 +125,14 @@ typedef struct copy {
 
 // Assigns the track numbers. False without memory; call copy_end even then.
 bool copy_begin(copy *c);
+// Frees the maps and the captures. The reader and the writer stay open.
 void copy_end(copy *c);
 
+// Returns the number of a text among the new trace's names, renamed if the
+// caller renames; 0 for an empty text.
 uint32_t copy_text(copy *c, copy_role role, ts_text text);
+// Converts the number of a name. Renames once for each number: the role of the
+// first use decides. 0: no name, or an empty one.
 uint32_t copy_name(copy *c, copy_role role, uint32_t name);
 // Converts a value of a column to the new trace's numbers.
 uint64_t copy_value(copy *c, ts_event_kind kind, ts_column column,
@@ -138,18 +143,31 @@ void copy_values(copy *c, ts_event_kind kind, ts_column column,
                  uint64_t *to);
 // Returns whether a column's values need no conversion.
 bool copy_is_plain(const copy *c, ts_event_kind kind, ts_column column);
+// Converts the number of a track. Of a file that is not merged it is unchanged;
+// an undefined one is counted in `undefined`.
 uint32_t copy_track_id(copy *c, uint32_t track);
 // Returns whether a new track was already defined by another file.
 bool copy_is_joined(const copy *c, uint32_t to);
+// Frees the state of a merge, after its last file.
 void copy_merge_end(copy_merge *merge);
+// Converts the number of a module and copies its entry at first use; addresses
+// and build-ids are left out where texts are renamed.
 uint32_t copy_module_id(copy *c, uint32_t module);
 // For captures: convert the number of a code image, and the order of an
 // operation.
 uint32_t copy_image_id(copy *c, uint32_t image);
+// Converts the order of a captured operation, which is unique within a process
+// only.
 uint64_t copy_order(const copy *c, uint64_t order);
 
+// Defines the file's tracks in the new trace, with names renamed; in a merge
+// also the metadata of its process tracks.
 void copy_tracks(copy *c);
+// Copies metadata. In a merge, that of the session goes to the file's process
+// track, unless copy_common wrote it for all files.
 void copy_metadata(copy *c);
+// Copies the loss ledger, without rows outside of losses_from_ns and
+// losses_to_ns; rows without a time are always copied.
 void copy_losses(copy *c);
 // Copies the blob with this hash, if the file has it. Errors in it are damage
 // of the file, which the reader reports.
@@ -164,6 +182,7 @@ void copy_session(const ts_reader *reader, const void *salt, size_t salt_size,
 // Writes metadata about the new trace itself.
 void copy_note_text(ts_writer *writer, uint32_t track, const char *key,
                     const char *text);
+// The same for an integer.
 void copy_note_number(ts_writer *writer, uint32_t track, const char *key,
                       int64_t value);
 
@@ -174,11 +193,14 @@ uint32_t copy_part_count(const ts_reader *reader);
 // Writes the metadata of a file's process tracks from that of its session; see
 // copy_tracks.
 void copy_parts(copy *c);
+// Returns the number of the name of a process track: in a merge with its rank
+// and, if there are several hosts, its host.
 uint32_t copy_process_name(copy *c, const ts_track *track);
 // Writes session metadata that all files have in common as metadata of the new
 // session, and of none of its processes.
 void copy_common(copy_merge *merge, ts_writer *writer,
                  ts_reader *const *readers, size_t count);
+// Whether copy_common wrote a session key, by its hash.
 bool copy_is_common(const copy_merge *merge, ts_text key);
 
 /* ---- Events (events.c) --------------------------------------------- */
@@ -221,16 +243,26 @@ typedef struct copy_counts {
 ts_result copy_events(copy *c, const copy_hooks *hooks, copy_counts *counts,
                       cli_progress *progress);
 
+// Prints what the file at a path lacks: events of kinds from a later version,
+// references that the source does not define. Nothing if both are 0.
+void copy_warn(const cli_tool *tool, const char *path, uint64_t unknown,
+               uint64_t undefined);
+
 /* ---- Captures (captures.c) ------------------------------------------ */
 
 // Finds the captures of the file. Call it before anything is copied;
 // copy_events then notes which operations are kept. False without memory.
 bool copy_captures_find(copy *c);
+// Marks the capture of an operation that is copied, by its stream and
+// correlation id; nothing happens without captures.
 void copy_captures_keep(copy *c, uint32_t track, uint64_t correlation);
+// Whether a blob belongs to a capture: copy_captures_write copies it,
+// copy_blobs does not.
 bool copy_is_captured(const copy *c, const uint64_t hash[2]);
 // Writes captures with their code and memory: all, or those of kept operations.
 // Call it after copy_events. Errors: TS_ERR_MEMORY and those of the writer.
 ts_result copy_captures_write(copy *c, bool all);
+// Frees what copy_captures_find made; copy_end calls it.
 void copy_captures_close(copy *c);
 
 #endif // TS_TOOLS_COMMON_REWRITE_REWRITE_H

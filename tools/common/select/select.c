@@ -176,8 +176,9 @@ static bool take_tracks(cut_job *job, select_lists *lists)
     lists->streams.processes = lists->devices.processes = w->processes;
     lists->streams.process_count = w->process_count;
     lists->devices.process_count = w->process_count;
-    if ((s->stream && !replay_streams(&files, s->stream, &lists->streams)) ||
-        (s->device && !replay_devices(&files, s->device, &lists->devices)))
+    lists->streams.devices = &lists->devices;
+    if ((s->device && !replay_devices(&files, s->device, &lists->devices)) ||
+        (s->stream && !replay_streams(&files, s->stream, &lists->streams)))
         return false;
     w->streams = lists->streams.tracks;
     w->stream_count = lists->streams.count;

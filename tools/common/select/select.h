@@ -71,6 +71,8 @@ const ts_selection *select_now(void);
 
 // Returns whether any option other than --from and --to is set.
 bool select_any(void);
+// Whether any option but --from and --to selects: then a part of a trace has to
+// be written before it is analyzed.
 bool select_any_but_time(void);
 // Checks the options without a trace. False, with the reason on stderr, if one
 // is invalid.

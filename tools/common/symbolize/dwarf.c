@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #endif
 #include "tools/common/symbolize/elf.h"
+#include "tools/cli/search.h"
 
 #ifdef TRACESMITH_DW
 #include <dwarf.h>
@@ -108,15 +109,12 @@ static bool may_split(const elf_files *files, Dwarf_Die *die)
            may_open("", "", module, ".dwp");
 }
 
-dwarf_index *dwarf_open(const elf_files *files, const uint64_t *addresses,
-                        uint32_t count)
+dwarf_index *dwarf_open(const elf_files *files)
 {
     dwarf_index *const d = calloc(1, sizeof *d);
     Dwarf_CU *cu = NULL;
     Dwarf_Die die, split;
     uint32_t order = 0;
-    (void)addresses;
-    (void)count;
     if (!d) return NULL;
     d->dwarf = dwarf_begin(files->debug_file, DWARF_C_READ);
     while (d->dwarf &&
@@ -140,13 +138,8 @@ static unit *find_unit(const dwarf_index *d, uint64_t address)
 {
     enum { BACK = 64 };
     size_t low = 0, high = d->unit_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (d->units[middle].from <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high)
+        cli_halve(&low, &high, d->units[cli_middle(low, high)].from <= address);
     for (size_t i = low; i > 0 && low - i < BACK; i--)
         if (address < d->units[i - 1].to) return &d->units[i - 1];
     return NULL;

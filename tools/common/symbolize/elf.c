@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #endif
 #include "tools/common/symbolize/elf.h"
+#include "tools/cli/search.h"
 
 #ifdef TRACESMITH_DW
 #include <dlfcn.h>
@@ -123,7 +124,7 @@ static void find_debug(const symbolize_request *q, elf_files *files)
         take_debug(q, files, query_servers(q));
 }
 
-static void say_id(char *text, size_t room, const uint8_t *id, size_t size)
+static void id_text(char *text, size_t room, const uint8_t *id, size_t size)
 {
     for (size_t i = 0; i < size && 2 * i + 3 < room; i++)
         snprintf(text + 2 * i, 3, "%02x", id[i]);
@@ -142,8 +143,8 @@ void elf_open(const symbolize_request *q, elf_files *files)
     } else if (is_same(q, files->module) == MATCH_NO) {
         const void *id;
         const ssize_t size = dwelf_elf_gnu_build_id(files->module, &id);
-        say_id(wanted, sizeof wanted, q->id, q->id_size);
-        if (size > 0) say_id(found, sizeof found, id, (size_t)size);
+        id_text(wanted, sizeof wanted, q->id, q->id_size);
+        if (size > 0) id_text(found, sizeof found, id, (size_t)size);
         snprintf(files->why, sizeof files->why,
                  "the file is a different build: %s instead of the recorded %s",
                  found, wanted);
@@ -218,13 +219,9 @@ const char *elf_symbols_find(const elf_symbols *symbols, uint64_t address)
 {
     enum { BACK = 8 }; // aliases and symbols without a size
     size_t low = 0, high = symbols->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (symbols->items[middle].from <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high)
+        cli_halve(&low, &high,
+                  symbols->items[cli_middle(low, high)].from <= address);
     for (size_t i = low; i > 0 && low - i < BACK; i--) {
         const elf_symbol *const s = &symbols->items[i - 1];
         if (address - s->from < s->size) return s->name;
@@ -253,9 +250,8 @@ void symbolize_read(const symbolize_request *q, FILE *out)
     uint64_t *const at = calloc(q->count ? q->count : 1, sizeof *at);
     for (uint32_t i = 0; at && i < q->count; i++)
         at[i] = files.base + q->offsets[i];
-    dwarf_index *const dwarf = at && files.debug && !q->no_dwarf
-                                   ? dwarf_open(&files, at, q->count)
-                                   : NULL;
+    dwarf_index *const dwarf =
+        at && files.debug && !q->no_dwarf ? dwarf_open(&files) : NULL;
     for (uint32_t i = 0; at && i < q->count; i++) {
         if (dwarf && dwarf_answer(dwarf, i, at[i], out)) continue;
         const char *const name = elf_symbols_find(&symbols, at[i]);

@@ -54,6 +54,7 @@ uint32_t symbolize_frame(symbolize *s, const ts_frame_entry *frame,
                          const symbolize_line **lines);
 // Returns the results of the modules that have frames.
 size_t symbolize_modules(const symbolize *s, const symbolize_module **modules);
+// Frees texts and modules; NULL is allowed. Texts from it end with it.
 void symbolize_close(symbolize *s);
 
 /* ---- For tools that show frames ------------------------------------------ */
@@ -82,6 +83,8 @@ bool symbolize_is_off(void);
     Threads: one at a time for each reader.
 */
 uint32_t symbolize_depth(const ts_reader *reader, const ts_frame_entry *frame);
+// Returns the name of a frame's function, of the inlined one number `at`;
+// without symbols the recorded name, else the module and offset.
 ts_text symbolize_text(const ts_reader *reader, const ts_frame_entry *frame,
                        uint32_t at);
 // The same with file and line; false if only module and offset are known.
@@ -111,6 +114,9 @@ typedef struct symbolize_answer {
     bool complete; // the process completed
 } symbolize_answer;
 
+// Looks addresses up in a child process with limits on memory and time, because
+// debug information is hostile input that libraries trust. The answer is empty
+// if the child fails; its lines are freed by the caller.
 symbolize_answer symbolize_lookup(const symbolize_request *q);
 // Prints the answer; called in the reader process.
 void symbolize_read(const symbolize_request *q, FILE *out);
@@ -121,6 +127,8 @@ uint64_t symbolize_identity(const symbolize_request *q);
 // Returns the cached answers of a module, with hexadecimal offsets instead of
 // indexes; NULL: none. The caller frees it.
 char *symbolize_cache_get(const symbolize_request *q);
+// Stores the answer to a request in the user's cache, atomically. Failures do
+// not matter: the next run looks it up again.
 void symbolize_cache_put(const symbolize_request *q, const char *text,
                          size_t size);
 
