@@ -32,9 +32,10 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "ts-import",
     .usage = "[options] -o OUT FILE...",
-    .about = "Converts traces of other tools to SBT files, one for each rank. "
-             "Reads files,\ngzip and tar archives, and folders, and detects "
-             "the format from the contents.",
+    .about =
+        "Converts traces of other tools to SBT files, one for each rank. "
+        "Reads files,\nalso compressed, archives (tar, zip, 7z) and folders, "
+        "and detects the format\nfrom the contents.",
     .options = options,
 };
 

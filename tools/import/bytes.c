@@ -1,8 +1,9 @@
 /*
-    bytes.c - reads a file, unpacked if it is gzip
+    bytes.c - reads a file, unpacked if it is gzip, as UTF-8 if it is UTF-16
 */
 #define _POSIX_C_SOURCE 200809L
 #include "tools/import/bytes.h"
+#include "tools/import/utf16.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,17 +18,26 @@ enum { IN = 256 << 10, OUT = 256 << 10 };
 // byte. The ratio of traces is about 20; gzip reaches 1,032.
 enum { UNPACKED_FREE = 64 << 20, UNPACKED_RATIO = 200 };
 
+// What unpacks: the gzip data of a file, the archive in it, gzip data in that.
+// A byte that goes through several counts once in each.
+typedef enum layer { WHOLE, ARCHIVE, PART, LAYERS } layer;
+
 struct import_bytes {
     int fd; // -1: use `from`
     size_t (*from)(void *user, void *bytes, size_t size);
     void *user;
-    import_bytes *file; // the file that it is a part of, or itself
-    uint64_t unpacked;  // unpacked bytes of the file and its parts
+    import_bytes *file;        // the file that it is a part of, or itself
+    uint64_t unpacked[LAYERS]; // bytes of the file and all of its parts
     bool opened, packed, ended, behind; // behind: the gzip data is complete
     const char *error;
     _Atomic uint64_t done; // also read by the progress bar, on any thread
+    uint64_t reached;      // the most of them
     size_t in_at, in_size;
-    size_t at, size; // unpacked bytes that are not consumed yet
+    size_t at, size;    // unpacked bytes that are not consumed yet
+    bool is_known;      // whether it is UTF-16
+    import_utf16 *wide; // NULL: it is not
+    size_t first_at, first_size;
+    uint8_t first[IMPORT_UTF16_LOOK]; // which tell
 #ifdef TRACESMITH_ZLIB
     z_stream z;
 #endif
@@ -59,6 +69,7 @@ void import_bytes_close(import_bytes *s)
 #ifdef TRACESMITH_ZLIB
     if (s->packed) inflateEnd(&s->z);
 #endif
+    import_utf16_close(s->wide);
     if (s->fd >= 0) close(s->fd);
     free(s);
 }
@@ -73,7 +84,19 @@ static size_t take(import_bytes *s, uint8_t *bytes, size_t size)
     while (got < 0 && errno == EINTR);
     if (got < 0 && !s->error) s->error = strerror(errno);
     s->done += got > 0 ? (uint64_t)got : 0;
+    if (s->done > s->reached) s->reached = s->done;
     return got > 0 ? (size_t)got : 0;
+}
+
+// Counts the unpacked bytes of all parts, because an archive may contain many
+// small bombs.
+static bool is_bomb(const import_bytes *file)
+{
+    uint64_t most = 0;
+    for (int i = 0; i < LAYERS; i++)
+        if (file->unpacked[i] > most) most = file->unpacked[i];
+    return most > UNPACKED_FREE &&
+           (most - UNPACKED_FREE) / UNPACKED_RATIO > file->reached;
 }
 
 #ifdef TRACESMITH_ZLIB
@@ -96,14 +119,6 @@ static bool is_member(import_bytes *s)
     }
     return s->in_size - s->in_at >= 2 && s->in[s->in_at] == 0x1f &&
            s->in[s->in_at + 1] == 0x8b;
-}
-
-// Counts the unpacked bytes of all parts, because an archive may contain many
-// small bombs.
-static bool is_bomb(const import_bytes *file)
-{
-    return file->unpacked > UNPACKED_FREE &&
-           (file->unpacked - UNPACKED_FREE) / UNPACKED_RATIO > file->done;
 }
 
 static size_t unpack(import_bytes *s, uint8_t *bytes, size_t size)
@@ -132,7 +147,7 @@ static size_t unpack(import_bytes *s, uint8_t *bytes, size_t size)
             break;
         }
     }
-    s->file->unpacked += size - s->z.avail_out;
+    s->file->unpacked[s->file == s ? WHOLE : PART] += size - s->z.avail_out;
     return size - s->z.avail_out;
 }
 
@@ -170,8 +185,8 @@ static bool look(import_bytes *s)
            begin_unpacking(s);
 }
 
-// Reads into the caller's buffer, at least one byte except at the end.
-static size_t fetch(import_bytes *s, uint8_t *bytes, size_t size)
+// Reads unpacked bytes, at least one except at the end.
+static size_t fetch_unpacked(import_bytes *s, uint8_t *bytes, size_t size)
 {
     if (s->ended || (!s->opened && !look(s))) return 0;
     size_t got;
@@ -186,6 +201,46 @@ static size_t fetch(import_bytes *s, uint8_t *bytes, size_t size)
         got = take(s, bytes, size);
     }
     s->ended = !got;
+    return got;
+}
+
+static size_t fetch_wide(void *user, uint8_t *bytes, size_t size)
+{
+    return fetch_unpacked(user, bytes, size);
+}
+
+// Reads the first bytes, which tell whether it is UTF-16.
+static void find_out(import_bytes *s)
+{
+    size_t got = 1;
+    s->is_known = true;
+    while (got && s->first_size < sizeof s->first) {
+        got = fetch_unpacked(s, s->first + s->first_size,
+                             sizeof s->first - s->first_size);
+        s->first_size += got;
+    }
+    if (!import_utf16_begins(s->first, s->first_size)) return;
+    s->wide = import_utf16_open(s->first, s->first_size, fetch_wide, s);
+    if (!s->wide) s->error = "out of memory";
+    s->first_size = 0;
+    s->ended |= !s->wide;
+}
+
+// Reads into the caller's buffer, at least one byte except at the end.
+static size_t fetch(import_bytes *s, uint8_t *bytes, size_t size)
+{
+    if (!s->is_known) find_out(s);
+    const size_t first = s->first_size - s->first_at;
+    if (first) {
+        const size_t part = first < size ? first : size;
+        memcpy(bytes, s->first + s->first_at, part);
+        s->first_at += part;
+        return part;
+    }
+    if (!s->wide) return fetch_unpacked(s, bytes, size);
+    const size_t got = import_utf16_read(s->wide, bytes, size);
+    if (!s->error && import_utf16_is_cut(s->wide))
+        s->error = "the UTF-16 text ends inside a character";
     return got;
 }
 
@@ -227,10 +282,40 @@ const char *import_bytes_error(const import_bytes *s)
 
 bool import_bytes_is_packed(const import_bytes *s)
 {
-    return s->packed;
+    return s->packed || s->wide;
+}
+
+bool import_bytes_is_coded(const uint8_t *head, size_t size)
+{
+    return (size >= 2 && head[0] == 0x1f && head[1] == 0x8b) ||
+           import_utf16_begins(head, size);
 }
 
 uint64_t import_bytes_done(const import_bytes *s)
 {
     return s->done;
+}
+
+bool import_bytes_count(import_bytes *file, size_t unpacked)
+{
+    file->unpacked[ARCHIVE] += unpacked;
+    if (!is_bomb(file)) return true;
+    file->error = "the archive expands to more than 200 times its size, which "
+                  "is not plausible for a trace; if you trust it, unpack it "
+                  "first";
+    return false;
+}
+
+int64_t import_bytes_seek(import_bytes *s, int64_t offset, int from)
+{
+    const int64_t ahead = (int64_t)(s->size - s->at + s->first_size -
+                                    s->first_at + s->in_size - s->in_at);
+    if (s->fd < 0 || import_bytes_is_packed(s)) return -1;
+    if (from == SEEK_CUR) offset -= ahead; // what was read but not consumed
+    const int64_t at = lseek(s->fd, (off_t)offset, from);
+    if (at < 0) return -1;
+    s->at = s->size = s->first_at = s->first_size = s->in_at = s->in_size = 0;
+    s->ended = false;
+    s->done = (uint64_t)at;
+    return at;
 }

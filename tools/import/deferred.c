@@ -10,7 +10,7 @@
 
 /* ---- Operations --------------------------------------------------------- */
 
-enum { FIELDS = 19 };
+enum { FIELDS = 20 };
 
 static void split(const import_operation *o, int64_t base_ns, uint64_t *f)
 {
@@ -34,6 +34,7 @@ static void split(const import_operation *o, int64_t base_ns, uint64_t *f)
     f[16] = o->pool;
     f[17] = o->thread;
     f[18] = o->site;
+    f[19] = o->stack;
 }
 
 static void join(const uint64_t *f, int64_t base_ns, import_operation *o)
@@ -60,6 +61,7 @@ static void join(const uint64_t *f, int64_t base_ns, import_operation *o)
     o->pool = (uint32_t)f[16];
     o->thread = (uint32_t)f[17];
     o->site = (uint32_t)f[18];
+    o->stack = (uint32_t)f[19];
 }
 
 static bool pack(import_tables *t, const import_operation *o)

@@ -3,20 +3,40 @@
 */
 #include "tools/import/import.h"
 
-extern const import_format import_chakra, import_kineto, import_nsys,
-    import_rocprofv3, import_rpd;
+// Of formats that would both recognise a file, the narrower one is first.
+#define FORMATS(X) \
+    X(rocprofv3_json) \
+    X(kineto) \
+    X(nsys) \
+    X(nsys_report) \
+    X(rpd) \
+    X(sbt0) \
+    X(rocprofv3) \
+    X(rocprofv3_csv) \
+    X(xplane) \
+    X(spall) \
+    X(tracy) \
+    X(ctf) \
+    X(torch_memory) \
+    X(chakra) \
+    X(speedscope) \
+    X(perf) \
+    X(folded) \
+    X(pprof) \
+    X(perfetto)
 
-const import_format *const import_formats[] = {
-    &import_kineto,    &import_nsys,   &import_rpd,
-    &import_rocprofv3, &import_chakra, NULL
-};
+#define DECLARE(name) extern const import_format import_##name;
+FORMATS(DECLARE)
+
+#define ADDRESS(name) &import_##name,
+const import_format *const import_formats[] = { FORMATS(ADDRESS) NULL };
 
 void import_list_formats(const cli_tool *tool)
 {
     FILE *const out = cli_error_begin(tool, NULL);
     fputs("the formats are:", out);
     for (const import_format *const *f = import_formats; *f; f++)
-        fprintf(out, "\n    %-9s %s", (*f)->name, (*f)->title);
+        fprintf(out, "\n    %-14s %s", (*f)->name, (*f)->title);
     cli_hint_end();
 }
 

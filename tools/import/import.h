@@ -37,17 +37,23 @@ typedef struct import_source import_source;
 // The full name for messages, such as "run.tar.gz: rank0.json", and its last
 // part, "rank0.json".
 const char *import_source_name(const import_source *source);
+// Returns the last part of that name: "rank0.json".
 const char *import_source_base(const import_source *source);
 
 // Identifies the file that a source is read from; for a member, the archive.
 typedef struct import_file {
     uint64_t device, number; // st_dev, st_ino; both 0: unknown
 } import_file;
+// Returns which file a source is read from. Members of a tar have that of the
+// archive; stdin has zeros.
 import_file import_source_file(const import_source *source);
 
 // Returns the first 64 KiB, or all bytes of a shorter source, without consuming
 // them.
 const uint8_t *import_source_head(import_source *source, size_t *size);
+
+// Returns whether bytes contain a word, which is not empty.
+bool import_has(const uint8_t *bytes, size_t size, const char *word);
 
 // Reads the next `size` bytes, fewer only at the end; returns 0 at the end.
 size_t import_source_read(import_source *source, void *bytes, size_t size);
@@ -60,10 +66,12 @@ const char *import_source_error(const import_source *source);
 // import_source_read.
 const char *import_source_path(import_source *source);
 void import_source_interrupted(void); // removes that file; for signal handlers
+void import_report_interrupted(void); // the folder of nsys/report.c, likewise
 
 // For the progress bar: how many packed bytes of the whole input are read, and
 // how many there are (0: unknown).
 uint64_t import_source_done(const import_source *source);
+// Returns the bytes of the whole input, packed; 0: unknown, as for stdin.
 uint64_t import_source_total(const import_source *source);
 
 /*
@@ -72,7 +80,15 @@ uint64_t import_source_total(const import_source *source);
     the next call. Files that cannot be read are reported on stderr and counted.
 */
 typedef struct import_input import_input;
+// Opens the input and lists its files in the order of their names. NULL, with
+// the reason on stderr, if there is nothing to read.
 import_input *import_input_open(const cli_tool *tool, const char *path);
+// Opens the other files of the folder that a source is a file of, those that
+// are `wanted` by their names: for formats with several files. NULL: there are
+// none, or the source is a member of an archive.
+typedef bool import_wanted(void *user, const char *name);
+import_input *import_input_open_beside(const import_source *source,
+                                       import_wanted *wanted, void *user);
 import_source *import_input_next(import_input *input); // NULL at the end
 // Frees the input; returns how many files could not be read.
 size_t import_input_close(import_input *input);
@@ -97,6 +113,9 @@ typedef struct import_format {
 
 extern const import_format *const import_formats[]; // ends with NULL
 void import_list_formats(const cli_tool *tool);     // prints a hint on stderr
+// Returns what a file is that no format recognises, and what to do, by its
+// first bytes; NULL: unknown.
+const char *import_name_unknown(const uint8_t *bytes, size_t size);
 // Returns false, with the reason on stderr, if there is no such format or the
 // list of ranks is invalid. Both may be NULL.
 bool import_request_check(const cli_tool *tool, const char *format,
@@ -137,6 +156,9 @@ struct import_job {
     uint64_t events[TS_EVENT_LIMIT];
     int64_t first_ns, last_ns; // of all events; first > last: no event yet
     bool is_cut;               // set by the format: the source ended early
+    bool lacks_files;   // by the format, beside is_cut: other files are missing
+    import_file *parts; // other files that were read for it; part_count
+    size_t part_count, part_room;
     cli_text secret; // metadata key of the first token or password found
     struct import_tables *tables; // private
 };
@@ -151,7 +173,12 @@ import_job *import_job_open(const cli_tool *tool, import_source *source,
                             const import_format *format, const char *path,
                             ts_result *result);
 ts_result import_job_end(import_job *job, bool keep); // the job stays readable
+// Frees the job; a trace that import_job_end did not complete is discarded.
 void import_job_close(import_job *job);
+
+// Notes that another source was read for this job, too: it does not become a
+// trace of its own.
+void import_job_part(import_job *job, const import_source *source);
 
 // Sets the reference time (default: the first time of the source): rows whose
 // time is more than 18 years from it are bad ("zero_time", "absurd_time"). A
@@ -166,6 +193,7 @@ bool import_out_of_memory(import_job *job); // the same, for memory
 // how far the source is read; the other one a count of the format's own (total
 // 0: unknown).
 void import_progress(import_job *job);
+// Shows a count of the format's own: `done` of `total` of any unit.
 void import_progress_of(import_job *job, uint64_t done, uint64_t total);
 
 /*
@@ -174,11 +202,14 @@ void import_progress_of(import_job *job, uint64_t done, uint64_t total);
     IMPORT_NONE.
 */
 void import_bad(import_job *job, const char *cause, int64_t time_ns);
+// Counts `count` rows of unknown times at once; count > 0.
+void import_bad_many(import_job *job, const char *cause, uint64_t count);
 // Counts a row that is kept in spite of a flaw: "duplicate_correlation",
 // "bad_escape".
 void import_flaw(import_job *job, const char *cause);
 // Counts a row that SBT has no place for, by the source's category (any bytes).
 void import_unowned(import_job *job, const char *category, size_t size);
+// Counts `count` rows of a category at once; count > 0.
 void import_unowned_many(import_job *job, const char *category, size_t size,
                          uint64_t count);
 // Counts an estimated value, such as "event_record". The functions of section 6
@@ -194,11 +225,15 @@ void import_estimate(import_job *job, const char *what);
 // Adds metadata to a track, or to the session (track 0). Keys are snake_case.
 void import_meta_text(import_job *job, uint32_t track, const char *key,
                       const char *text, size_t size);
+// The same for an integer.
 void import_meta_int(import_job *job, uint32_t track, const char *key,
                      int64_t value);
+// The same for a number; NaN and infinity are stored as they are.
 void import_meta_double(import_job *job, uint32_t track, const char *key,
                         double value);
 
+// Returns the number of a text, which gets one at its first use; the same text
+// has the same number. 0 only if memory runs out.
 uint32_t import_name(import_job *job, const char *text, size_t size);
 // Returns the site of zones with this name and category (numbers of names;
 // category 0: none).
@@ -214,18 +249,25 @@ uint32_t import_colored_site(import_job *job, uint32_t name, uint32_t category,
     has none. Names and flags may be set at any time; the last value counts.
 */
 uint32_t import_process(import_job *job, int64_t process);
+// A thread below its process; IMPORT_NONE: a thread of no process.
 uint32_t import_thread(import_job *job, int64_t process, int64_t thread);
+// A device. All contexts and streams with that number are below it.
 uint32_t import_device(import_job *job, int64_t device);
 uint32_t import_known_device(import_job *job, int64_t device); // 0: none so far
+// A context below its device, which is created, too.
 uint32_t import_context(import_job *job, int64_t device, int64_t context);
+// A stream; context IMPORT_NONE: directly below its device.
 uint32_t import_stream(import_job *job, int64_t device, int64_t context,
                        int64_t stream);
 // For rows that belong to no thread: returns a track of type thread below
 // `parent` with this name, such as "CUPTI overhead" or "annotations, stream 7".
 uint32_t import_lane(import_job *job, uint32_t parent, const char *name,
                      size_t size);
+// A counter below `parent`. unit: as in "bytes", NULL: none. Equal names with
+// other units are other counters.
 uint32_t import_counter_track(import_job *job, uint32_t parent,
                               const char *name, size_t size, const char *unit);
+// Names a track. An equal name writes nothing.
 void import_track_name(import_job *job, uint32_t track, const char *text,
                        size_t size);
 // TS_STREAM_...
@@ -238,6 +280,7 @@ void import_track_flags(import_job *job, uint32_t track, uint64_t flags);
 void import_event(import_job *job, ts_event_kind kind, uint32_t track,
                   int64_t start_ns, int64_t duration_ns,
                   const ts_writer_value *values, size_t count);
+// The same with a text of any bytes, such as a message.
 void import_event_text(import_job *job, ts_event_kind kind, uint32_t track,
                        int64_t start_ns, int64_t duration_ns,
                        const ts_writer_value *values, size_t count,
@@ -261,14 +304,18 @@ typedef struct import_facts {
 uint32_t import_zone(import_job *job, uint32_t thread, int64_t start_ns,
                      int64_t duration_ns, uint32_t name, uint32_t category,
                      const import_facts *facts);
+// The same for a site that is known already. Of zones with equal start and
+// duration the outermost comes first.
 void import_zone_at(import_job *job, uint32_t thread, int64_t start_ns,
                     int64_t duration_ns, uint32_t site,
                     const import_facts *facts);
 // Adds an argument to the zone with this track, start and site.
 void import_zone_int(import_job *job, uint32_t thread, int64_t start_ns,
                      uint32_t site, uint32_t name, int64_t value);
+// The same for a number.
 void import_zone_double(import_job *job, uint32_t thread, int64_t start_ns,
                         uint32_t site, uint32_t name, double value);
+// The same for a text of any bytes.
 void import_zone_text(import_job *job, uint32_t thread, int64_t start_ns,
                       uint32_t site, uint32_t name, const char *text,
                       size_t size);
@@ -298,7 +345,7 @@ typedef struct import_operation {
     uint32_t thread; // 0: that of the API call
     uint32_t site;   // 0: that of the innermost zone at the API call
     uint32_t launch, name;
-    uint32_t graph, peer, pool;
+    uint32_t graph, peer, pool, stack;
     uint8_t kind;   // ts_event_kind
     uint8_t type;   // of a copy
     uint8_t memory; // kinds of memory, as in the column
@@ -311,6 +358,8 @@ typedef struct import_operation {
     */
     bool is_call_time;
 } import_operation;
+// Adds an operation, in any order. One whose times are absurd is counted as bad
+// (see import_near); queued and submitted times that are, become unknown.
 void import_gpu(import_job *job, const import_operation *operation);
 // Adds a collective; operation->kind must be TS_EVENT_COLLECTIVE.
 void import_gpu_collective(import_job *job, const import_operation *operation,

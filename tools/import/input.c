@@ -3,24 +3,24 @@
 */
 #include "tools/import/import.h"
 #include "tools/cli/context.h"
+#include "tools/import/archive.h"
 #include "tools/import/bytes.h"
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BLOCK = 512, NAME = 4096 };
+enum { NAME = 4096 };
 
 struct import_source {
     const cli_tool *tool;
     import_bytes *stream;
-    import_bytes *inner; // of a member that is itself compressed
-    char *name;          // of the source, for messages
-    const char *error;
-    bool is_member;   // of a tar
-    uint64_t left;    // bytes of the member not yet read
-    uint64_t padding; // bytes of padding after them
-    uint64_t total;   // bytes of the file; 0: unknown
+    import_archive *archive; // that the source is a part of, or NULL
+    import_bytes *inner;     // the bytes of that part
+    char *name;              // of the source, for messages
+    bool is_member;          // of an archive
+    bool is_stdin;
+    uint64_t total; // bytes of the file; 0: unknown
     import_file file;
     const char *path;          // of a file with exactly this source, or NULL
     char *temporary;           // name of the temporary file
@@ -34,7 +34,7 @@ struct import_input {
     char **files; // of a folder, sorted
     size_t file_count, next;
     size_t failures;
-    bool is_tar; // the open file is a tar
+    import_archive *archive; // the open file, or NULL
     import_source source;
 };
 
@@ -58,17 +58,6 @@ import_file import_source_file(const import_source *s)
     return s->file;
 }
 
-// Reads the bytes of a member as stored in the archive.
-static size_t read_member(void *user, void *bytes, size_t size)
-{
-    import_source *const s = user;
-    if (size > s->left) size = (size_t)s->left;
-    const size_t got = import_bytes_read(s->stream, bytes, size);
-    s->left -= got;
-    if (got < size && !s->error) s->error = "the archive is truncated";
-    return got;
-}
-
 const uint8_t *import_source_head(import_source *s, size_t *size)
 {
     if (s->temporary) { // the stream is at its end
@@ -76,23 +65,21 @@ const uint8_t *import_source_head(import_source *s, size_t *size)
         return s->head;
     }
     *size = IMPORT_PEEK;
-    if (s->inner) return import_bytes_peek(s->inner, size);
-    if (s->is_member && *size > s->left) *size = (size_t)s->left;
-    return import_bytes_peek(s->stream, size);
+    return import_bytes_peek(s->inner ? s->inner : s->stream, size);
 }
 
 size_t import_source_read(import_source *s, void *bytes, size_t size)
 {
-    if (s->inner) return import_bytes_read(s->inner, bytes, size);
-    return s->is_member ? read_member(s, bytes, size)
-                        : import_bytes_read(s->stream, bytes, size);
+    return import_bytes_read(s->inner ? s->inner : s->stream, bytes, size);
 }
 
 const char *import_source_error(const import_source *s)
 {
     const char *const error = import_bytes_error(s->stream);
     const char *const inner = s->inner ? import_bytes_error(s->inner) : NULL;
-    return error ? error : s->error ? s->error : inner;
+    const char *const archive =
+        s->archive ? import_archive_error(s->archive) : NULL;
+    return error ? error : archive ? archive : inner;
 }
 
 uint64_t import_source_done(const import_source *s)
@@ -166,132 +153,39 @@ static void close_source(import_source *s)
     free(s->name);
     s->temporary = NULL;
     s->name = NULL;
-    s->error = NULL;
+    s->archive = NULL;
 }
 
-/* ---- tar ---------------------------------------------------------------- */
+/* ---- Archives ----------------------------------------------------------- */
 
-static bool is_header(const uint8_t *block)
+static size_t read_entry(void *user, void *bytes, size_t size)
 {
-    uint64_t sum = 0, wanted = 0;
-    for (size_t i = 0; i < BLOCK; i++)
-        sum += i >= 148 && i < 156 ? ' ' : block[i];
-    for (size_t i = 148; i < 156; i++) {
-        if (block[i] >= '0' && block[i] <= '7')
-            wanted = wanted * 8 + (uint64_t)(block[i] - '0');
-        else if (block[i] != ' ' || wanted)
-            break;
-    }
-    return sum == wanted && block[0];
+    return import_archive_read(user, bytes, size);
 }
 
-// Parses octal digits, or a big-endian number that is marked by its first bit.
-static uint64_t number(const uint8_t *field, size_t size)
+// Names a source by its archive and its name there.
+static bool name_member(import_input *input, const char *name)
 {
-    uint64_t value = 0;
-    if (field[0] & 0x80) {
-        for (size_t i = 1; i < size; i++)
-            value = value << 8 | field[i];
-        return value;
-    }
-    for (size_t i = 0; i < size; i++)
-        if (field[i] >= '0' && field[i] <= '7')
-            value = value * 8 + (uint64_t)(field[i] - '0');
-    return value;
+    import_source *const s = &input->source;
+    const char *const whole = s->is_stdin ? "standard input" : input->path;
+    const size_t room = strlen(whole) + (name ? strlen(name) : 0) + 3;
+    s->name = malloc(room);
+    s->is_member = name != NULL;
+    if (s->name)
+        snprintf(s->name, room, "%s%s%s", whole, name ? ": " : "",
+                 name ? name : "");
+    return s->name != NULL;
 }
 
-static void skip(import_source *s, uint64_t size)
-{
-    uint8_t bytes[16 << 10];
-    while (size) {
-        const size_t part = size < sizeof bytes ? (size_t)size : sizeof bytes;
-        const size_t got = import_bytes_read(s->stream, bytes, part);
-        if (!got) return;
-        size -= got;
-    }
-}
-
-static uint64_t padding(uint64_t size)
-{
-    return (BLOCK - size % BLOCK) % BLOCK;
-}
-
-// Reads the contents of a header that describes the next member.
-static void take_text(import_source *s, uint64_t size, char *text)
-{
-    const size_t part = size < NAME - 1 ? (size_t)size : NAME - 1;
-    text[import_bytes_read(s->stream, text, part)] = 0;
-    skip(s, size - part + padding(size));
-}
-
-// Parses the records of a pax header, such as "30 path=some/name\n".
-static void take_pax(char *text, char *name, uint64_t *size)
-{
-    for (char *line = text; line && *line;) {
-        char *const next = strchr(line, '\n');
-        if (next) *next = 0;
-        char *const key = strchr(line, ' ');
-        if (key && !strncmp(key, " path=", 6))
-            snprintf(name, NAME, "%s", key + 6);
-        else if (key && !strncmp(key, " size=", 6))
-            *size = strtoull(key + 6, NULL, 10);
-        line = next ? next + 1 : NULL;
-    }
-}
-
-static void take_name(const uint8_t *block, char *name)
-{
-    const bool prefixed = !memcmp(block + 257, "ustar", 5) && block[345];
-    snprintf(name, NAME, "%.155s%s%.100s",
-             prefixed ? (const char *)block + 345 : "", prefixed ? "/" : "",
-             (const char *)block);
-}
-
-// Moves to the next regular file of the tar; false at the end.
+// Moves to the next regular file of the archive; false at the end.
 static bool next_member(import_input *input)
 {
-    char name[NAME], text[NAME];
     import_source *const s = &input->source;
-    uint64_t pax_size = UINT64_MAX;
-    name[0] = 0;
-    for (;;) {
-        uint8_t block[BLOCK];
-        skip(s, s->left + s->padding);
-        s->left = s->padding = 0;
-        const size_t got = import_bytes_read(s->stream, block, BLOCK);
-        if (!got || (got == BLOCK && !block[0])) return false;
-        if (got < BLOCK || !is_header(block) || number(block + 124, 12) >> 62) {
-            cli_fail(input->tool, TS_ERR_CORRUPT, input->path,
-                     "the archive is damaged after %s of it",
-                     cli_bytes(import_bytes_done(s->stream)).s);
-            input->failures++;
-            return false;
-        }
-        const uint64_t size = number(block + 124, 12);
-        const char type = (char)block[156];
-        if (type == 'L' || type == 'x') {
-            take_text(s, size, type == 'L' ? name : text);
-            if (type == 'x') take_pax(text, name, &pax_size);
-            continue;
-        }
-        s->left = pax_size >> 62 ? size : pax_size;
-        s->padding = padding(s->left);
-        if (!name[0]) take_name(block, name);
-        if (type == '0' || !type || type == '7') break;
-        name[0] = 0;
-        pax_size = UINT64_MAX;
-    }
     close_source(s);
-    size_t marks = 2;
-    const uint8_t *const head = import_source_head(s, &marks);
-    if (marks >= 2 && head[0] == 0x1f && head[1] == 0x8b) {
-        s->inner = import_bytes_open_from(read_member, s, s->stream);
-        if (!s->inner) return false;
-    }
-    const size_t room = strlen(input->path) + strlen(name) + 3;
-    s->name = malloc(room);
-    if (s->name) snprintf(s->name, room, "%s: %s", input->path, name);
-    return s->name != NULL;
+    if (!import_archive_next(input->archive)) return false;
+    s->archive = input->archive;
+    s->inner = import_bytes_open_from(read_entry, input->archive, s->stream);
+    return s->inner && name_member(input, import_archive_name(input->archive));
 }
 
 /* ---- Input -------------------------------------------------------------- */
@@ -311,7 +205,9 @@ static bool add_file(import_input *input, const char *path)
     return more[input->file_count] && ++input->file_count;
 }
 
-static bool list_folder(import_input *input, const char *path)
+// Lists the files of a folder that are wanted by their names; NULL: all.
+static bool list_folder(import_input *input, const char *path,
+                        import_wanted *wanted, void *user)
 {
     DIR *const folder = opendir(path);
     bool ok = folder != NULL;
@@ -320,6 +216,7 @@ static bool list_folder(import_input *input, const char *path)
         struct stat st;
         const int size = snprintf(name, sizeof name, "%s/%s", path, e->d_name);
         if (e->d_name[0] == '.' || size < 0 || size >= NAME) continue;
+        if (wanted && !wanted(user, e->d_name)) continue;
         if (!stat(name, &st) && S_ISREG(st.st_mode)) ok = add_file(input, name);
     }
     if (folder) closedir(folder);
@@ -336,10 +233,48 @@ import_input *import_input_open(const cli_tool *tool, const char *path)
     input->tool = tool;
     errno = 0;
     const bool is_folder = !stat(path, &st) && S_ISDIR(st.st_mode);
-    if (is_folder ? list_folder(input, path) : add_file(input, path))
+    if (is_folder ? list_folder(input, path, NULL, NULL)
+                  : add_file(input, path))
         return input;
     cli_fail(tool, cli_errno_result(errno ? errno : ENOMEM), path, "%s",
              strerror(errno ? errno : ENOMEM));
+    import_input_close(input);
+    return NULL;
+}
+
+// Removes a file from the list.
+static void forget(import_input *input, const char *path)
+{
+    for (size_t i = 0; i < input->file_count; i++) {
+        const char *const slash = strrchr(path, '/');
+        if (strcmp(strrchr(input->files[i], '/') + 1, slash ? slash + 1 : path))
+            continue;
+        free(input->files[i]);
+        input->file_count--;
+        memmove(input->files + i, input->files + i + 1,
+                (input->file_count - i) * sizeof *input->files);
+        return;
+    }
+}
+
+import_input *import_input_open_beside(const import_source *source,
+                                       import_wanted *wanted, void *user)
+{
+    char folder[NAME] = ".";
+    const char *const path = source->name;
+    const char *const slash = strrchr(path, '/');
+    if (source->is_member || source->is_stdin || strlen(path) >= NAME)
+        return NULL;
+    if (slash)
+        snprintf(folder, NAME, "%.*s", slash > path ? (int)(slash - path) : 1,
+                 path);
+    import_input *const input = calloc(1, sizeof *input);
+    if (!input) return NULL;
+    input->tool = source->tool;
+    if (list_folder(input, folder, wanted, user)) {
+        forget(input, path);
+        return input;
+    }
     import_input_close(input);
     return NULL;
 }
@@ -357,12 +292,13 @@ static bool open_file(import_input *input)
     import_source *const s = &input->source;
     struct stat st;
     close_source(s);
+    import_archive_close(input->archive);
+    input->archive = NULL;
     import_bytes_close(s->stream);
     memset(s, 0, sizeof *s);
     s->tool = input->tool;
-    input->is_tar = false;
     input->path = input->files[input->next++];
-    const bool is_stdin = !strcmp(input->path, "-");
+    const bool is_stdin = s->is_stdin = !strcmp(input->path, "-");
     const char *why = strerror(EMFILE);
     const int fd = is_stdin ? dup(0) : cli_open_input(input->path, &why);
     if (fd < 0) return fail(input, why);
@@ -374,29 +310,33 @@ static bool open_file(import_input *input)
         s->total = (uint64_t)st.st_size;
         s->file = (import_file){ (uint64_t)st.st_dev, (uint64_t)st.st_ino };
     }
-    size_t size = BLOCK;
+    size_t size = IMPORT_ARCHIVE_HEAD;
     const uint8_t *const head = import_bytes_peek(s->stream, &size);
     if (!size) {
         why = import_bytes_error(s->stream);
         return fail(input, why ? why : "the file is empty");
     }
-    s->is_member = input->is_tar = size == BLOCK && is_header(head);
-    if (!s->is_member && !is_stdin && !import_bytes_is_packed(s->stream))
-        s->path = input->path;
-    return true;
+    if (!import_archive_begins(head, size)) {
+        if (!is_stdin && !import_bytes_is_packed(s->stream))
+            s->path = input->path;
+        return true;
+    }
+    input->archive = import_archive_open(s->stream);
+    return input->archive || fail(input, strerror(ENOMEM));
 }
 
 import_source *import_input_next(import_input *input)
 {
     for (;;) {
-        if (input->is_tar) {
+        if (input->archive) {
             if (next_member(input)) return &input->source;
-            const char *const why = import_bytes_error(input->source.stream);
+            const char *const why = import_archive_error(input->archive);
             if (why) fail(input, why);
-            input->is_tar = false;
+            import_archive_close(input->archive);
+            input->archive = NULL;
         }
         if (input->next == input->file_count) return NULL;
-        if (open_file(input) && !input->is_tar) return &input->source;
+        if (open_file(input) && !input->archive) return &input->source;
     }
 }
 
@@ -405,6 +345,7 @@ size_t import_input_close(import_input *input)
     if (!input) return 1;
     const size_t failures = input->failures;
     close_source(&input->source);
+    import_archive_close(input->archive);
     import_bytes_close(input->source.stream);
     for (size_t i = 0; i < input->file_count; i++)
         free(input->files[i]);

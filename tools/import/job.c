@@ -102,6 +102,15 @@ void import_bad(import_job *job, const char *cause, int64_t time_ns)
     if (time_ns > c->last_ns) c->last_ns = time_ns;
 }
 
+// A hostile file may claim any number.
+void import_bad_many(import_job *job, const char *cause, uint64_t count)
+{
+    const uint64_t most = INT64_MAX - job->bad.total;
+    if (count > most) count = most;
+    tally(&job->bad, cause, strlen(cause))->count += count - 1;
+    job->bad.total += count - 1;
+}
+
 void import_flaw(import_job *job, const char *cause)
 {
     tally(&job->flawed, cause, strlen(cause));
@@ -122,6 +131,15 @@ void import_unowned_many(import_job *job, const char *category, size_t size,
 void import_estimate(import_job *job, const char *what)
 {
     tally(&job->estimated, what, strlen(what));
+}
+
+void import_job_part(import_job *job, const import_source *source)
+{
+    if (cli_grow(&job->parts, &job->part_room, job->part_count + 1,
+                 sizeof *job->parts))
+        job->parts[job->part_count++] = import_source_file(source);
+    else
+        job->tables->no_memory = true;
 }
 
 void import_near(import_job *job, int64_t time_ns)
@@ -501,5 +519,6 @@ void import_job_close(import_job *job)
         free(t->calls_path);
     }
     free(t);
+    free(job->parts);
     free(job);
 }

@@ -2,6 +2,7 @@
     operations.c - links GPU operations to calls and estimates their times
 */
 #include "tools/import/map.h"
+#include "tools/cli/search.h"
 #include "tools/import/tables.h"
 
 #define UNTIL_LATER INT64_MAX
@@ -85,13 +86,9 @@ typedef struct lookups {
 static size_t first_query(const lookups *w, uint64_t correlation)
 {
     size_t from = 0, to = w->count;
-    while (from < to) {
-        const size_t middle = from + (to - from) / 2;
-        if (w->moments[middle].key < (int64_t)correlation)
-            from = middle + 1;
-        else
-            to = middle;
-    }
+    while (from < to)
+        cli_halve(&from, &to,
+                  w->moments[cli_middle(from, to)].key < (int64_t)correlation);
     return from;
 }
 

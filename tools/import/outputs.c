@@ -45,7 +45,9 @@ static void remove_all(const char *pattern, size_t count)
 static void interrupted(int number)
 {
     if (watched) remove_all(watched, (size_t)made);
+    cli_program_interrupted();
     import_source_interrupted();
+    import_report_interrupted();
     raise(number); // the default action again: SA_RESETHAND
 }
 
@@ -102,16 +104,44 @@ static bool is_same(import_file a, import_file b)
     return a.device == b.device && a.number == b.number;
 }
 
-bool import_outputs_spare(import_outputs *all, const import_source *source)
+static bool has_file(const import_file *files, size_t count, import_file file)
 {
-    const import_file file = import_source_file(source);
+    for (size_t i = count; i; i--)
+        if (is_same(files[i - 1], file)) return true;
+    return false;
+}
+
+static bool spare(import_outputs *all, import_file file)
+{
     const size_t n = all->input_count;
     if (n && is_same(all->inputs[n - 1], file)) return true; // a member
-    import_file *const more = realloc(all->inputs, (n + 1) * sizeof *more);
-    if (!more) return false;
-    all->inputs = more;
-    more[all->input_count++] = file;
+    if (!cli_grow(&all->inputs, &all->input_room, n + 1, sizeof *all->inputs))
+        return false;
+    all->inputs[all->input_count++] = file;
     return true;
+}
+
+bool import_outputs_spare(import_outputs *all, const import_source *source)
+{
+    return spare(all, import_source_file(source));
+}
+
+bool import_outputs_take_parts(import_outputs *all, const import_job *job)
+{
+    for (size_t i = 0; i < job->part_count; i++) {
+        if (!spare(all, job->parts[i]) ||
+            !cli_grow(&all->parts, &all->part_room, all->part_count + 1,
+                      sizeof *all->parts))
+            return false;
+        all->parts[all->part_count++] = job->parts[i];
+    }
+    return true;
+}
+
+bool import_outputs_is_part(const import_outputs *all,
+                            const import_source *source)
+{
+    return has_file(all->parts, all->part_count, import_source_file(source));
 }
 
 const char *import_outputs_next(import_outputs *all)
@@ -228,9 +258,7 @@ static bool is_input(const import_outputs *all, const char *path)
     struct stat st;
     if (stat(path, &st)) return false;
     const import_file file = { (uint64_t)st.st_dev, (uint64_t)st.st_ino };
-    for (size_t i = 0; i < all->input_count; i++)
-        if (is_same(all->inputs[i], file)) return true;
-    return false;
+    return has_file(all->inputs, all->input_count, file);
 }
 
 static bool is_free(const import_outputs *all, const char *path)
@@ -282,6 +310,7 @@ void import_outputs_close(import_outputs *all)
     }
     free(all->outputs);
     free(all->inputs);
+    free(all->parts);
     free(all->pattern);
     free(all->next);
 }

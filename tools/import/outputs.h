@@ -27,7 +27,9 @@ typedef struct import_outputs {
     size_t count, begun; // begun: upper bound of temporary files
     char *next;          // the last result of import_outputs_next
     import_file *inputs; // files that are read and must not be replaced
-    size_t input_count;
+    size_t input_count, input_room;
+    import_file *parts; // those that were read for another source
+    size_t part_count, part_room;
 } import_outputs;
 
 // Checks that `requested` can be written; false with the reason on stderr.
@@ -35,6 +37,11 @@ bool import_outputs_open(import_outputs *all);
 // Protects the file of a source from being replaced by an output. False: no
 // memory.
 bool import_outputs_spare(import_outputs *all, const import_source *source);
+// The same for the other files that a job has read (import_job_part).
+bool import_outputs_take_parts(import_outputs *all, const import_job *job);
+// Returns whether a source was read for an earlier one.
+bool import_outputs_is_part(const import_outputs *all,
+                            const import_source *source);
 // Returns the temporary path for the next trace, valid until the next call.
 const char *import_outputs_next(import_outputs *all);
 // Adds a completed job, which it takes ownership of. False: no memory.

@@ -38,6 +38,7 @@ static inline uint64_t import_fold(int64_t number)
     return (uint64_t)number << 1 ^ (uint64_t)(number >> 63);
 }
 
+// The inverse of import_fold.
 static inline int64_t import_unfold(uint64_t number)
 {
     return (int64_t)(number >> 1 ^ (~(number & 1) + 1));

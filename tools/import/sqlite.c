@@ -135,7 +135,7 @@ import_db *import_db_open(import_job *job)
 {
     import_db *const db = open_source(job->source);
     if (!db) {
-        import_fail(job, "the database cannot be read");
+        import_fail(job, "it is no SQLite database, or a damaged one");
         return NULL;
     }
     db->job = job;

@@ -21,6 +21,7 @@
 #define TS_TOOLS_IMPORT_SQLITE_H
 
 #include "tools/import/import.h"
+#include "tools/import/strings.h"
 
 struct sqlite3;
 typedef struct import_db import_db;
@@ -39,6 +40,7 @@ bool import_db_recognise(import_source *source, const char *const *tables,
 
 // Opens the job's source as a database; NULL after import_fail.
 import_db *import_db_open(import_job *job);
+// Closes the database and frees its list of tables; NULL is allowed.
 void import_db_close(import_db *db);
 
 // Returns the name of the index-th table of the schema; NULL: no more. *read is
@@ -85,6 +87,7 @@ bool import_rows_open(import_rows *rows, import_db *db, const char *table,
 bool import_rows_look(import_rows *rows, import_db *db, const char *table);
 // Reads the next row and counts it in job->rows; false at the end.
 bool import_rows_next(import_rows *rows);
+// Ends the query; allowed at any row, and twice.
 void import_rows_close(import_rows *rows);
 
 // Returns a text, valid until the next row; NULL and size 0 if the value is no
@@ -94,6 +97,7 @@ const char *import_rows_text(import_rows *rows, size_t column, size_t *size);
 // Returns the bytes of a BLOB or text; NULL if the value is neither.
 const uint8_t *import_rows_bytes(import_rows *rows, size_t column,
                                  size_t *size);
+// Gets a number with its fraction. False if the column holds none.
 bool import_rows_real(import_rows *rows, size_t column, double *value);
 // Returns the table's name of a column; "" if the table lacks it.
 const char *import_rows_column(const import_rows *rows, size_t column);
@@ -107,6 +111,8 @@ bool import_rows_check(import_rows *rows, uint64_t needed, int64_t time_ns);
 // Returns a value as u32 or u64; 0 if it is NULL, negative or too large. The
 // latter two are counted as a flaw.
 uint32_t import_rows_u32(import_rows *rows, size_t column);
+// Returns a column that cannot be negative; 0: it is missing, or negative,
+// which is counted as a flaw.
 uint64_t import_rows_u64(import_rows *rows, size_t column);
 
 /*
@@ -120,22 +126,10 @@ bool import_rows_times(import_rows *rows, size_t start, size_t end,
 // Parses the whole text as a decimal number; false if it is none or overflows.
 bool import_number(const char *text, size_t size, int64_t *value);
 
-/*
-    A table of texts by number, loaded once: StringIds of nsys, rocpd_string of
-    rpd.
-*/
-typedef struct import_strings import_strings;
+// Reads a table of texts by number: the columns `id` and `value`. NULL without
+// memory; rows that are broken are counted as bad.
 import_strings *import_strings_read(import_job *job, import_db *db,
                                     const char *table, const char *id,
                                     const char *value);
-void import_strings_free(import_strings *strings);
-// Returns the text of a number; "" if there is none.
-ts_text import_strings_text(const import_strings *strings, int64_t id);
-// Adds a kernel with this name as import_kernel does; faster if it is no
-// collective.
-void import_strings_kernel(import_strings *strings, int64_t id,
-                           import_operation *operation);
-// Returns the trace's number of the text; 0: none.
-uint32_t import_strings_name(import_strings *strings, int64_t id);
 
 #endif // TS_TOOLS_IMPORT_SQLITE_H

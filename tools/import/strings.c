@@ -32,8 +32,15 @@ static bool reserve(import_strings *s, size_t size)
     return true;
 }
 
-static bool add_string(import_strings *s, int64_t id, const char *text,
-                       size_t size)
+import_strings *import_strings_open(import_job *job)
+{
+    import_strings *const s = calloc(1, sizeof *s);
+    if (s) s->job = job;
+    return s;
+}
+
+bool import_strings_put(import_strings *s, int64_t id, const char *text,
+                        size_t size)
 {
     bool fresh;
     int64_t *const index = import_map_put(&s->index, id, &fresh);
@@ -50,18 +57,17 @@ import_strings *import_strings_read(import_job *job, import_db *db,
                                     const char *name, const char *id,
                                     const char *value)
 {
-    import_strings *const s = calloc(1, sizeof *s);
+    import_strings *const s = import_strings_open(job);
     import_rows rows;
     const char *const columns[] = { id, value };
     if (!s) return NULL;
-    s->job = job;
     import_rows_open(&rows, db, name, columns, 2, 2);
     bool fits = true;
     while (fits && import_rows_next(&rows)) {
         size_t size;
         const char *const text = import_rows_text(&rows, 1, &size);
         if (import_rows_check(&rows, 1, IMPORT_NONE))
-            fits = add_string(s, rows.values[0], text, size);
+            fits = import_strings_put(s, rows.values[0], text, size);
     }
     import_rows_close(&rows);
     if (fits) return s;

@@ -92,7 +92,9 @@ typedef struct import_tables {
 
 // Returns a new element of zeros; NULL without memory, which the job remembers.
 void *import_list_add(import_job *job, import_list *list);
+// Returns an element, whose address never changes; index < count.
 void *import_list_at(const import_list *list, size_t index);
+// Frees the elements; the list is empty afterwards.
 void import_list_free(import_list *list);
 
 // Allocates an array that the job can do without. NULL without memory, which
@@ -103,7 +105,11 @@ void *import_array(import_job *job, size_t count, size_t size);
 // job's first and last time. False if it is not; the row is counted as bad.
 bool import_is_near(import_job *job, int64_t start_ns, int64_t duration_ns);
 
+// Returns what is known of a track, valid as long as the job; NULL: there is no
+// such track.
 import_track *import_track_of(const import_job *job, uint32_t track);
+// Writes the zones of a track that import_zone_at held back, the last first: as
+// a recorder would, the innermost before those around it.
 void import_zones_flush(import_job *job, uint32_t track);
 
 // An element to be sorted by key, then by index. It is packed to 12 bytes
@@ -112,25 +118,34 @@ typedef struct __attribute__((packed, aligned(4))) import_moment {
     int64_t key;
     uint32_t index;
 } import_moment;
+// Sorts in place, without memory of its own; fast if they are sorted already.
 void import_moments_sort(import_moment *moments, size_t count);
 
+// Returns how many operations are held back, with those whose times are those
+// of their calls.
 size_t import_operation_count(const import_job *job);
 // Reads an operation as the source has it; import_operation_get adds the fields
 // of import_held.
 void import_operation_get_own(import_job *job, size_t index,
                               import_operation *operation);
+// Reads an operation that is held back, with the thread and site that were
+// found for it. index < import_operation_count.
 void import_operation_get(import_job *job, size_t index,
                           import_operation *operation);
 void import_operations_write(import_job *job, size_t count); // writes all
 // Reads the next call in the order of their addition. Start with *at 0 and
 // *call all zeros.
 void import_call_next(import_job *job, uint64_t *at, import_call *call);
+// Keeps a call until its operations are known: 6 bytes in a temporary file. On
+// failure no_memory is set.
 void import_call_keep(import_job *job, const import_call *call);
+// Keeps a zone of a track for the operations launched in it, in order of start.
 void import_zone_keep(import_job *job, import_track *track,
                       const import_known_zone *zone);
 // Returns all zones of a thread, to be freed by the caller; NULL without
 // memory.
 import_known_zone *import_zones_get(import_job *job, import_track *track);
+// Frees everything that was held back, with its temporary files.
 void import_hold_free(import_job *job);
 
 // Sets the site of operations: that of the innermost zone at their call.

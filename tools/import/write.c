@@ -71,6 +71,7 @@ static void write_operation(import_job *job, const import_operation *o)
     put(&r, TS_COLUMN_SUBMITTED, before(o->submitted_ns, o->start_ns));
     put(&r, TS_COLUMN_THREAD, o->thread);
     put(&r, TS_COLUMN_SITE, o->site);
+    put(&r, TS_COLUMN_STACK, o->stack);
     put_kind(job, &r, o);
     import_event(job, (ts_event_kind)o->kind, o->track, o->start_ns,
                  o->duration_ns, r.values, r.count);

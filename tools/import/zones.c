@@ -1,6 +1,7 @@
 /*
     zones.c - finds the zones that enclose the call of an operation
 */
+#include "tools/cli/search.h"
 #include "tools/import/tables.h"
 
 /* ---- Order -------------------------------------------------------------- */
@@ -112,13 +113,10 @@ static uint32_t facts_of(const import_tables *t, uint32_t index)
 {
     size_t from = 0, to = t->known.count;
     while (from < to) {
-        const size_t middle = from + (to - from) / 2;
+        const size_t middle = cli_middle(from, to);
         const import_known *const known = import_list_at(&t->known, middle);
         if (known->index == index) return known->facts;
-        if (known->index < index)
-            from = middle + 1;
-        else
-            to = middle;
+        cli_halve(&from, &to, known->index < index);
     }
     return 0;
 }

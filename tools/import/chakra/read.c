@@ -6,71 +6,9 @@
     mlcommons/chakra, versions 0.0.4 to 1.0; encoding: protobuf.dev.
 */
 #include "tools/import/chakra/chakra.h"
+#include "tools/import/wire.h"
 
 enum { MESSAGE_MAX = 64 << 20 };
-enum { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
-
-/* ---- Wire format -------------------------------------------------------- */
-
-typedef struct wire {
-    const uint8_t *at, *end;
-} wire;
-
-typedef struct field {
-    uint64_t number, value; // value: of a varint or fixed-size field
-    wire bytes;
-    uint8_t type;
-} field;
-
-static bool take_varint(wire *w, uint64_t *value)
-{
-    *value = 0;
-    for (uint32_t shift = 0; w->at < w->end && shift < 64; shift += 7) {
-        const uint8_t byte = *w->at++;
-        *value |= (uint64_t)(byte & 0x7F) << shift;
-        if (byte < 0x80) return true;
-    }
-    return false;
-}
-
-static bool take_fixed(wire *w, size_t size, uint64_t *value)
-{
-    if ((size_t)(w->end - w->at) < size) return false;
-    *value = 0;
-    for (size_t i = 0; i < size; i++)
-        *value |= (uint64_t)w->at[i] << 8 * i;
-    w->at += size;
-    return true;
-}
-
-static bool take_bytes(wire *w, wire *bytes)
-{
-    uint64_t size;
-    if (!take_varint(w, &size) || size > (uint64_t)(w->end - w->at))
-        return false;
-    *bytes = (wire){ w->at, w->at + size };
-    w->at += size;
-    return true;
-}
-
-// Reads the next field; false at the end, or if the bytes are malformed: then
-// w->at < w->end.
-static bool take_field(wire *w, field *f)
-{
-    wire rest = *w;
-    uint64_t tag;
-    *f = (field){ 0 };
-    if (rest.at == rest.end || !take_varint(&rest, &tag)) return false;
-    f->number = tag >> 3;
-    f->type = tag & 7;
-    const bool taken = f->type == VARINT    ? take_varint(&rest, &f->value)
-                       : f->type == FIXED64 ? take_fixed(&rest, 8, &f->value)
-                       : f->type == FIXED32
-                           ? take_fixed(&rest, 4, &f->value)
-                           : f->type == BYTES && take_bytes(&rest, &f->bytes);
-    if (taken && f->number) *w = rest;
-    return taken && f->number;
-}
 
 static int64_t unzigzag(uint64_t value)
 {
@@ -85,7 +23,7 @@ typedef struct attribute {
 } attribute;
 
 // Case labels are field numbers of AttributeProto's oneof.
-static void take_value(attribute *a, const field *f)
+static void take_value(attribute *a, const import_field *f)
 {
     switch (f->number) {
     case 7: // int32 to uint64, bool
@@ -93,35 +31,35 @@ static void take_value(attribute *a, const field *f)
     case 11:
     case 13:
     case 27:
-        if (f->type == VARINT) a->number = (int64_t)f->value;
+        if (f->type == IMPORT_VARINT) a->number = (int64_t)f->value;
         break;
     case 15: // sint32, sint64
     case 17:
-        if (f->type == VARINT) a->number = unzigzag(f->value);
+        if (f->type == IMPORT_VARINT) a->number = unzigzag(f->value);
         break;
     case 19: // fixed32, fixed64, sfixed64
     case 21:
     case 25:
-        if (f->type != VARINT && f->type != BYTES)
+        if (f->type != IMPORT_VARINT && f->type != IMPORT_BYTES)
             a->number = (int64_t)f->value;
         break;
     case 23:
-        if (f->type == FIXED32) a->number = (int32_t)(uint32_t)f->value;
+        if (f->type == IMPORT_FIXED32) a->number = (int32_t)(uint32_t)f->value;
         break;
     case 29: // string, bytes
     case 31:
-        if (f->type != BYTES) break;
+        if (f->type != IMPORT_BYTES) break;
         a->text.text = (const char *)f->bytes.at;
         a->text.size = (size_t)(f->bytes.end - f->bytes.at);
     }
 }
 
-static bool take_attribute(wire w, attribute *a)
+static bool take_attribute(import_wire w, attribute *a)
 {
-    field f;
+    import_field f;
     *a = (attribute){ .name = { "", 0 }, .number = IMPORT_NONE };
-    while (take_field(&w, &f)) {
-        if (f.number == 1 && f.type == BYTES) {
+    while (import_wire_field(&w, &f)) {
+        if (f.number == 1 && f.type == IMPORT_BYTES) {
             a->name.text = (const char *)f.bytes.at;
             a->name.size = (size_t)(f.bytes.end - f.bytes.at);
         }
@@ -130,37 +68,41 @@ static bool take_attribute(wire w, attribute *a)
     return w.at == w.end && a->name.size;
 }
 
-static bool is(ts_text text, const char *word)
-{
-    return text.size == strlen(word) && !memcmp(text.text, word, text.size);
-}
-
 /* ---- Recognising -------------------------------------------------------- */
 
-static bool is_metadata(wire w)
+static bool is_metadata(import_wire w)
 {
-    field f;
+    import_field f;
     attribute a;
     bool any = false;
-    for (; take_field(&w, &f); any = true)
-        if (f.type != BYTES || f.number > 2 ||
+    for (; import_wire_field(&w, &f); any = true)
+        if (f.type != IMPORT_BYTES || f.number > 2 ||
             (f.number == 2 && !take_attribute(f.bytes, &a)))
             return false;
     return any && w.at == w.end;
 }
 
 // The buffer may contain only the beginning of a node.
-static bool is_node(wire w)
+static bool is_node(import_wire w)
 {
-    static const uint8_t types[] = { 0,     VARINT, BYTES,  VARINT,
-                                     BYTES, BYTES,  VARINT, VARINT,
-                                     BYTES, BYTES,  BYTES,  BYTES };
-    field f;
+    static const uint8_t types[] = { 0,
+                                     IMPORT_VARINT,
+                                     IMPORT_BYTES,
+                                     IMPORT_VARINT,
+                                     IMPORT_BYTES,
+                                     IMPORT_BYTES,
+                                     IMPORT_VARINT,
+                                     IMPORT_VARINT,
+                                     IMPORT_BYTES,
+                                     IMPORT_BYTES,
+                                     IMPORT_BYTES,
+                                     IMPORT_BYTES };
+    import_field f;
     bool named = false;
-    while (take_field(&w, &f)) {
+    while (import_wire_field(&w, &f)) {
         if (f.number >= sizeof types) return false;
         if (f.type != types[f.number] &&
-            !((f.number == 4 || f.number == 5) && f.type == VARINT))
+            !((f.number == 4 || f.number == 5) && f.type == IMPORT_VARINT))
             return false;
         named = named || f.number == 2;
     }
@@ -169,11 +111,12 @@ static bool is_node(wire w)
 
 bool chakra_is(const uint8_t *head, size_t size)
 {
-    wire w = { head, head + size }, message;
+    import_wire w = { head, head + size }, message;
     uint64_t node_size;
-    if (!take_bytes(&w, &message) || !is_metadata(message)) return false;
+    if (!import_wire_bytes(&w, &message) || !is_metadata(message)) return false;
     if (w.at == w.end) return true; // no nodes
-    if (!take_varint(&w, &node_size) || node_size > MESSAGE_MAX) return false;
+    if (!import_wire_varint(&w, &node_size) || node_size > MESSAGE_MAX)
+        return false;
     if (node_size < (uint64_t)(w.end - w.at)) w.end = w.at + node_size;
     return is_node(w);
 }
@@ -194,14 +137,14 @@ static void take_dep(chakra *c, uint64_t id, bool is_data)
 }
 
 // Reads dependencies, packed (as proto3 writes them) or one by one.
-static bool take_deps(chakra *c, field *f)
+static bool take_deps(chakra *c, import_field *f)
 {
     const bool is_data = f->number == 5;
     uint64_t id;
-    if (f->type == VARINT) take_dep(c, f->value, is_data);
-    if (f->type != BYTES) return f->type == VARINT;
+    if (f->type == IMPORT_VARINT) take_dep(c, f->value, is_data);
+    if (f->type != IMPORT_BYTES) return f->type == IMPORT_VARINT;
     while (f->bytes.at < f->bytes.end) {
-        if (!take_varint(&f->bytes, &id)) return false;
+        if (!import_wire_varint(&f->bytes, &id)) return false;
         take_dep(c, id, is_data);
     }
     return true;
@@ -221,23 +164,26 @@ static uint64_t to_count(int64_t number)
 static void use_attribute(chakra *c, chakra_node *node, const attribute *a)
 {
     char what[60];
-    if (is(a->name, "is_cpu_op"))
+    if (cli_is_text(a->name, "is_cpu_op"))
         node->on_host = a->number > 0;
-    else if (is(a->name, "tid") || is(a->name, "stream"))
+    else if (cli_is_text(a->name, "tid") || cli_is_text(a->name, "stream"))
         node->thread = a->number;
-    else if (is(a->name, "comm_type"))
+    else if (cli_is_text(a->name, "comm_type"))
         node->comm_type = a->number;
-    else if (is(a->name, "comm_size") || is(a->name, "tensor_size"))
+    else if (cli_is_text(a->name, "comm_size") ||
+             cli_is_text(a->name, "tensor_size"))
         node->size = a->number == IMPORT_NONE ? 0 : to_count(a->number);
-    else if (is(a->name, "comm_tag"))
+    else if (cli_is_text(a->name, "comm_tag"))
         node->tag = a->number;
-    else if (is(a->name, "comm_src") || is(a->name, "comm_dst"))
-        node->peer = (is(a->name, "comm_dst") == (node->type == CHAKRA_SEND))
-                         ? a->number
-                         : node->peer;
-    else if (is(a->name, "pg_name") && a->text.text)
+    else if (cli_is_text(a->name, "comm_src") ||
+             cli_is_text(a->name, "comm_dst"))
+        node->peer =
+            (cli_is_text(a->name, "comm_dst") == (node->type == CHAKRA_SEND))
+                ? a->number
+                : node->peer;
+    else if (cli_is_text(a->name, "pg_name") && a->text.text)
         node->group = import_communicator(a->text.text, a->text.size);
-    else if (is(a->name, "comm_group") && a->number != IMPORT_NONE)
+    else if (cli_is_text(a->name, "comm_group") && a->number != IMPORT_NONE)
         node->group = import_communicator((const char *)&a->number, 8);
     else {
         const int size = snprintf(what, sizeof what, "attribute %.*s",
@@ -247,31 +193,32 @@ static void use_attribute(chakra *c, chakra_node *node, const attribute *a)
     }
 }
 
-static bool take_node_field(chakra *c, chakra_node *node, field *f)
+static bool take_node_field(chakra *c, chakra_node *node, import_field *f)
 {
     const int64_t ns = to_ns(f->value);
     attribute a;
     switch (f->number) {
-    case 1: node->id = f->value; return f->type == VARINT;
+    case 1: node->id = f->value; return f->type == IMPORT_VARINT;
     case 2:
         node->name = import_name(c->job, (const char *)f->bytes.at,
                                  (size_t)(f->bytes.end - f->bytes.at));
-        return f->type == BYTES;
+        return f->type == IMPORT_BYTES;
     case 3:
         node->type = f->value > CHAKRA_COLLECTIVE ? 0 : (uint8_t)f->value;
-        return f->type == VARINT;
+        return f->type == IMPORT_VARINT;
     case 4:
     case 5: return take_deps(c, f);
     case 6:
         if (f->value) node->start_ns = ns;
-        return f->type == VARINT && ns != IMPORT_NONE;
+        return f->type == IMPORT_VARINT && ns != IMPORT_NONE;
     case 7:
         node->duration_ns = ns;
-        return f->type == VARINT && ns != IMPORT_NONE;
+        return f->type == IMPORT_VARINT && ns != IMPORT_NONE;
     case 8: import_unowned(c->job, "inputs", 6); return true;
     case 9: import_unowned(c->job, "outputs", 7); return true;
     case 10:
-        if (f->type != BYTES || !take_attribute(f->bytes, &a)) return false;
+        if (f->type != IMPORT_BYTES || !take_attribute(f->bytes, &a))
+            return false;
         use_attribute(c, node, &a);
         return true;
     case 11: c->old = true; return true;
@@ -279,7 +226,7 @@ static bool take_node_field(chakra *c, chakra_node *node, field *f)
     }
 }
 
-static void take_node(chakra *c, wire w)
+static void take_node(chakra *c, import_wire w)
 {
     chakra_node node = { .start_ns = IMPORT_NONE,
                          .thread = IMPORT_NONE,
@@ -287,9 +234,9 @@ static void take_node(chakra *c, wire w)
                          .peer = IMPORT_NONE,
                          .tag = IMPORT_NONE,
                          .first_dep = (uint32_t)c->dep_count };
-    field f;
+    import_field f;
     bool good = true;
-    while (good && take_field(&w, &f))
+    while (good && import_wire_field(&w, &f))
         good = take_node_field(c, &node, &f);
     if (!good || w.at != w.end) {
         import_bad(c->job, "broken_row", IMPORT_NONE);
@@ -311,16 +258,16 @@ static void take_node(chakra *c, wire w)
 
 // Reads facts about the session; skips lists, which are neither text nor
 // number.
-static void take_metadata(chakra *c, wire w)
+static void take_metadata(chakra *c, import_wire w)
 {
-    field f;
+    import_field f;
     attribute a;
-    while (take_field(&w, &f)) {
+    while (import_wire_field(&w, &f)) {
         char key[80] = "chakra.version";
         a = (attribute){ .text = { (const char *)f.bytes.at,
                                    (size_t)(f.bytes.end - f.bytes.at) },
                          .number = IMPORT_NONE };
-        if (f.type != BYTES) continue;
+        if (f.type != IMPORT_BYTES) continue;
         // In 0.0.4 field 1 is an attribute, later the version.
         attribute inner;
         if (take_attribute(f.bytes, &inner)) {
@@ -328,7 +275,7 @@ static void take_metadata(chakra *c, wire w)
             snprintf(key, sizeof key, "chakra.%.*s",
                      (int)(a.name.size < 60 ? a.name.size : 60), a.name.text);
         }
-        if (is(a.name, "pid")) c->process = a.number;
+        if (cli_is_text(a.name, "pid")) c->process = a.number;
         if (a.text.text)
             import_meta_text(c->job, 0, key, a.text.text, a.text.size);
         else if (a.number != IMPORT_NONE)
@@ -350,9 +297,9 @@ static bool read_size(import_source *source, uint64_t *size, bool *broken)
             *broken = i > 0;
             return false;
         }
-        wire w = { bytes, bytes + i + 1 };
+        import_wire w = { bytes, bytes + i + 1 };
         if (bytes[i] >= 0x80) continue;
-        *broken = !take_varint(&w, size) || *size > MESSAGE_MAX;
+        *broken = !import_wire_varint(&w, size) || *size > MESSAGE_MAX;
         return !*broken;
     }
     *broken = true;
@@ -377,7 +324,7 @@ bool chakra_read(chakra *c)
         broken =
             import_source_read(c->job->source, bytes, (size_t)size) != size;
         if (broken) break;
-        const wire w = { bytes, size ? bytes + size : bytes };
+        const import_wire w = { bytes, size ? bytes + size : bytes };
         if (first)
             take_metadata(c, w);
         else

@@ -101,11 +101,23 @@ static bool recover_row(kineto_parser *p, size_t at)
     return found && kineto_parser_start_in_events(p);
 }
 
+// Accepts a comma before the bracket that ends the events: writers that put one
+// behind every row leave it. Resumes at the bracket.
+static bool accept_comma(kineto_parser *p, size_t at)
+{
+    if (p->place != IN_EVENTS || p->row_open || at <= p->at || at > p->size ||
+        p->block[at - 1] != ']')
+        return false;
+    p->at = at - 1;
+    return true;
+}
+
 static bool recover(kineto_parser *p)
 {
     const bool in_events = p->place == IN_EVENTS || p->row_open;
     const size_t consumed = yajl_get_bytes_consumed(p->yajl);
     size_t at = p->at + (consumed ? consumed : 1);
+    if (accept_comma(p, at)) return kineto_parser_start_in_events(p);
     if (p->row_open && !p->row_lost) at = p->row_at + 1;
     if (at > p->size) at = p->size;
     if (in_events) return recover_row(p, at);

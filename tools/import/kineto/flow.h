@@ -28,6 +28,8 @@ typedef struct kineto_flow kineto_flow;
 // Returns the row to fill, with room for KINETO_ARGS arguments, and the buffer
 // for its texts. Both change with each kineto_flow_give.
 kineto_row *kineto_flow_row(const kineto_flow *flow);
+// Returns where the bytes of a key or text begin that is being read: behind
+// those of the rows around it.
 char *kineto_flow_text(const kineto_flow *flow);
 // Queues the completed row; its texts take text_size bytes.
 void kineto_flow_give(kineto_flow *flow, size_t text_size);

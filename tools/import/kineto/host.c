@@ -3,6 +3,9 @@
 */
 #include "tools/import/kineto/kineto.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 void kineto_take_call(kineto *k)
 {
     static const char *const known[] = { "correlation", NULL };
@@ -197,17 +200,20 @@ void kineto_take_instant(kineto *k)
 void kineto_take_flow(kineto *k)
 {
     const kineto_value cat = k->row->fields[KINETO_CAT];
+    const kineto_value text = k->row->fields[KINETO_ID];
     kineto_time time;
     int64_t id;
-    if (kineto_is(cat, "ac2g") || kineto_is(cat, "async_cpu_to_gpu")) {
+    if (kineto_is(cat, "ac2g") || kineto_is(cat, "async_cpu_to_gpu") ||
+        (k->old.job && kineto_is(cat, "flow"))) {
         kineto_no_place(k, "known by correlation", 20);
         return;
     }
     if (!kineto_time_of(k, &time, false)) return;
-    if (!kineto_int(k->row->fields[KINETO_ID], &id)) {
+    if (!text.size) {
         import_bad(k->job, "no_id", time.start_ns);
         return;
     }
+    if (!kineto_int(text, &id)) id = (int64_t)XXH3_64bits(text.text, text.size);
     const char phase = k->row->fields[KINETO_PH].text[0];
     const ts_writer_value values[] = { { TS_COLUMN_ID, (uint64_t)id },
                                        { TS_COLUMN_PHASE,
@@ -218,10 +224,50 @@ void kineto_take_flow(kineto *k)
                  values, 2);
 }
 
-static void put_sample(kineto *k, int64_t now_ns, const kineto_arg *arg)
+enum { PART = 120 }; // bytes kept of each part of a counter's name
+
+static size_t add_part(char *to, size_t size, const char *text, size_t count)
+{
+    const size_t part = count < PART ? count : PART;
+    if (part) memcpy(to + size, text, part);
+    return size + part;
+}
+
+// Names the counter of an argument: "memory", "memory[id]", "memory used" if
+// the row has several values.
+static size_t name_sample(const kineto *k, const kineto_arg *arg, size_t values,
+                          char *text)
 {
     const kineto_value name = k->row->fields[KINETO_NAME];
-    char text[256];
+    const kineto_value id = k->row->fields[KINETO_ID];
+    size_t size =
+        add_part(text, 0, name.text, name.type == KINETO_TEXT ? name.size : 0);
+    if (id.size) {
+        text[size++] = '[';
+        size = add_part(text, size, id.text, id.size);
+        text[size++] = ']';
+    }
+    if (values < 2) return size;
+    text[size++] = ' ';
+    return add_part(text, size, arg->key, arg->key_size);
+}
+
+// The argument with the unit of the row's values, a text, or NULL.
+static const kineto_arg *unit_of(const kineto *k)
+{
+    for (size_t i = 0; i < k->row->arg_count; i++) {
+        const kineto_arg *const arg = &k->row->args[i];
+        if (arg->key_size == 4 && !memcmp(arg->key, "unit", 4) &&
+            arg->value.type == KINETO_TEXT && arg->value.size < PART)
+            return arg;
+    }
+    return NULL;
+}
+
+static void put_sample(kineto *k, int64_t now_ns, const kineto_arg *arg,
+                       const kineto_arg *unit)
+{
+    char text[3 * PART + 3];
     int64_t number;
     double real;
     uint64_t bits;
@@ -233,20 +279,17 @@ static void put_sample(kineto *k, int64_t now_ns, const kineto_arg *arg)
     const bool is_real = !whole || (kineto_is_real(arg->value) &&
                                     kineto_double(arg->value, &real));
     if (is_real) memcpy(&bits, &real, sizeof bits);
-    const int size = snprintf(
-        text, sizeof text, "%.*s%s%.*s", name.size > 120 ? 120 : (int)name.size,
-        name.type == KINETO_TEXT ? name.text : "",
-        k->row->arg_count > 1 ? " " : "",
-        k->row->arg_count > 1 ? arg->key_size > 120 ? 120 : (int)arg->key_size
-                              : 0,
-        arg->key);
+    const size_t size =
+        name_sample(k, arg, k->row->arg_count - (unit != NULL), text);
+    char named[PART] = "";
+    if (unit) memcpy(named, unit->value.text, unit->value.size);
     const ts_writer_value values[] = {
         { TS_COLUMN_TYPE, is_real ? TS_VALUE_DOUBLE : TS_VALUE_INT },
         { TS_COLUMN_VALUE, is_real ? bits : (uint64_t)number }
     };
     import_event(k->job, TS_EVENT_COUNTER,
-                 import_counter_track(k->job, kineto_process(k), text,
-                                      (size_t)size, NULL),
+                 import_counter_track(k->job, kineto_process(k), text, size,
+                                      *named ? named : NULL),
                  now_ns, 0, values, 2);
 }
 
@@ -254,6 +297,8 @@ void kineto_take_counter(kineto *k)
 {
     kineto_time time;
     if (!kineto_time_of(k, &time, false)) return;
+    const kineto_arg *const unit = unit_of(k);
     for (size_t i = 0; i < k->row->arg_count; i++)
-        put_sample(k, time.start_ns, &k->row->args[i]);
+        if (&k->row->args[i] != unit)
+            put_sample(k, time.start_ns, &k->row->args[i], unit);
 }

@@ -8,35 +8,24 @@
 
 /* ---- Recognising -------------------------------------------------------- */
 
-static bool has(const uint8_t *text, size_t size, const char *word)
-{
-    const size_t length = strlen(word);
-    for (size_t i = 0; i + length <= size; i++) {
-        const uint8_t *const at = memchr(text + i, word[0], size - i);
-        if (!at) return false;
-        i = (size_t)(at - text);
-        if (i + length <= size && !memcmp(at, word, length)) return true;
-    }
-    return false;
-}
-
 // Recognises an object with traceEvents, or with keys that precede it in such
 // files, or an array of objects with a phase.
 static bool recognise(import_source *source)
 {
-    static const char *const marks[] = { "\"traceEvents\"",
-                                         "\"deviceProperties\"",
-                                         "\"schemaVersion\"",
-                                         "\"distributedInfo\"" };
+    static const char *const marks[] = {
+        "\"traceEvents\"",     "\"deviceProperties\"", "\"schemaVersion\"",
+        "\"distributedInfo\"", "\"displayTimeUnit\"",  "\"systemTraceEvents\"",
+        "\"stackFrames\""
+    };
     size_t size, at = 0;
     const uint8_t *const head = import_source_head(source, &size);
     if (size >= 3 && !memcmp(head, "\xEF\xBB\xBF", 3)) at = 3;
     while (at < size && strchr(" \t\r\n", head[at]) && head[at])
         at++;
     if (at == size || (head[at] != '{' && head[at] != '[')) return false;
-    if (head[at] == '[') return has(head, size, "\"ph\"");
+    if (head[at] == '[') return import_has(head, size, "\"ph\"");
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (has(head, size, marks[i])) return true;
+        if (import_has(head, size, marks[i])) return true;
     return false;
 }
 
@@ -103,14 +92,26 @@ uint32_t kineto_process(kineto *k)
                : 0;
 }
 
+// Returns the lane of a thread whose process has a text for a number.
+static uint32_t thread_of_text(kineto *k, kineto_value pid, int64_t thread)
+{
+    char name[256];
+    const int size =
+        snprintf(name, sizeof name, "%.*s, thread %" PRId64,
+                 pid.size < 200 ? (int)pid.size : 200, pid.text, thread);
+    return import_lane(k->job, 0, name, (size_t)size);
+}
+
 uint32_t kineto_thread(kineto *k)
 {
     const kineto_value pid = k->row->fields[KINETO_PID];
     const kineto_value tid = k->row->fields[KINETO_TID];
     int64_t process, thread;
     const bool is_process = kineto_int(pid, &process);
-    if (is_process && kineto_int(tid, &thread))
-        return import_thread(k->job, process, thread);
+    const bool is_thread = kineto_int(tid, &thread);
+    if (is_process && is_thread) return import_thread(k->job, process, thread);
+    if (is_thread && pid.type == KINETO_TEXT && pid.size)
+        return thread_of_text(k, pid, thread);
     const uint32_t parent = is_process ? import_process(k->job, process) : 0;
     const kineto_value name = tid.type == KINETO_TEXT && tid.size ? tid : pid;
     return name.type == KINETO_NONE || !name.size
@@ -233,6 +234,8 @@ static category category_of(kineto_value cat)
     } names[] = {
         { "kernel", CAT_KERNEL },
         { "concurrent_kernel", CAT_KERNEL },
+        { "mtia_ccp_events", CAT_KERNEL },
+        { "hpu_op", CAT_KERNEL },
         { "gpu_memcpy", CAT_MEMCPY },
         { "memcpy", CAT_MEMCPY },
         { "gpu_memset", CAT_MEMSET },
@@ -275,8 +278,36 @@ void kineto_take_complete(kineto *k)
     case CAT_GPU_ZONE: kineto_take_gpu_zone(k); break;
     case CAT_OVERHEAD: kineto_take_overhead(k); break;
     case CAT_SPAN: kineto_take_span(k); break;
-    case CAT_ZONE: kineto_take_zone(k); break;
+    case CAT_ZONE:
+        if (!kineto_take_ascend(k)) kineto_take_zone(k);
+        break;
     }
+}
+
+// Counts a row of a phase of Chrome that SBT has no place for, by its name.
+static void leave_out(kineto *k, char phase)
+{
+    static const struct {
+        char phase;
+        const char *name;
+    } names[] = {
+        { 'P', "samples (phase P)" },
+        { 'N', "objects (phases N, O, D)" },
+        { 'O', "objects (phases N, O, D)" },
+        { 'D', "objects (phases N, O, D)" },
+        { 'V', "memory dumps (phases V, v)" },
+        { 'v', "memory dumps (phases V, v)" },
+        { 'c', "clock synchronisation (phase c)" },
+        { '(', "contexts (phases (, ))" },
+        { ')', "contexts (phases (, ))" },
+        { '=', "links of ids (phase =)" },
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].phase == phase) {
+            import_unowned(k->job, names[i].name, strlen(names[i].name));
+            return;
+        }
+    kineto_no_place(k, "phase", 5);
 }
 
 static void take_event(kineto *k)
@@ -287,12 +318,19 @@ static void take_event(kineto *k)
         import_bad(k->job, "no_phase", IMPORT_NONE);
         return;
     }
+    if (strchr("Xi", ph.text[0]) && kineto_take_sbt0(k)) return;
     switch (ph.text[0]) {
     case 'X': kineto_take_complete(k); break;
     case 'B': kineto_take_begin(k); break;
     case 'E': kineto_take_end(k); break;
+    case 'S':
     case 'b': kineto_take_span_begin(k); break;
+    case 'F':
     case 'e': kineto_take_span_end(k); break;
+    case 'T':
+    case 'p':
+    case 'n': kineto_take_span_step(k); break;
+    case 'R':
     case 'i':
     case 'I': kineto_take_instant(k); break;
     case 's':
@@ -300,7 +338,7 @@ static void take_event(kineto *k)
     case 'f': kineto_take_flow(k); break;
     case 'C': kineto_take_counter(k); break;
     case 'M': kineto_take_label(k); break;
-    default: kineto_no_place(k, "phase", 5);
+    default: leave_out(k, ph.text[0]);
     }
 }
 
@@ -320,19 +358,21 @@ static bool import(import_job *job)
     if (!k) return import_out_of_memory(job);
     k->job = job;
     find_near_time(k);
-    const bool ok = kineto_parse(k);
+    bool ok = kineto_parse(k);
     kineto_pairs_end(k);
+    if (k->old.job && !sbt0_end(&k->old)) ok = false;
     if (ok) kineto_end(k);
     free(k->labels);
     free(k->streams);
     cli_map_close(&k->stream_of);
+    cli_map_close(&k->npus);
     free(k);
     return ok;
 }
 
 const import_format import_kineto = {
     .name = "kineto",
-    .title = "PyTorch profiler JSON (Kineto)",
+    .title = "PyTorch profiler JSON (Kineto), Chrome JSON",
 #ifndef TRACESMITH_YAJL
     .missing = "yajl",
 #endif

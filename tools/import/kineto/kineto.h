@@ -15,6 +15,7 @@
 
 #include "tools/import/import.h"
 #include "tools/import/map.h"
+#include "tools/import/sbt0/sbt0.h"
 
 /* ==== 1. Rows ============================================================ */
 
@@ -43,6 +44,8 @@ typedef enum kineto_field {
     KINETO_TS,
     KINETO_DUR,
     KINETO_ID,
+    KINETO_ID2,   // {"local": id} or {"global": id}
+    KINETO_SCOPE, // of the id, instead of the category
     KINETO_FIELDS // number of fields
 } kineto_field;
 
@@ -81,6 +84,8 @@ bool kineto_is(kineto_value value,
 
 // Reads an integer from a number or from a text; false if the value is none.
 bool kineto_int(kineto_value value, int64_t *number);
+// Converts a number, or a text that is one. False if it is neither, or not
+// finite.
 bool kineto_double(kineto_value value, double *number);
 // Returns whether a number is written with a fraction or an exponent: 0.5,
 // 1e-05, 2E3.
@@ -113,7 +118,9 @@ size_t kineto_mend(const uint8_t *row, size_t size, uint8_t *mended);
 // a position.
 typedef size_t kineto_finder(const uint8_t *text, size_t from, size_t size);
 enum { KINETO_LOOK = 64 };
+// A finder of the next row of an array of events, or of the array's end.
 size_t kineto_find_row(const uint8_t *text, size_t from, size_t size);
+// A finder of the first row of "traceEvents": the place behind its bracket.
 size_t kineto_find_events(const uint8_t *text, size_t from, size_t size);
 
 /* ==== 3. Import ========================================================== */
@@ -161,7 +168,9 @@ struct kineto {
     size_t label_count;
     kineto_stream *streams; // stream_count
     size_t stream_count, stream_room;
-    cli_map stream_of;                   // by track: index into streams + 1
+    cli_map stream_of; // by track: index into streams + 1
+    sbt0 old;          // of TraceSmith 0.x; without a job: no such file
+    cli_map npus;      // of Ascend: hash of a process to its device + 1
     kineto_unused unused[KINETO_UNUSED]; // open addressing
     size_t unused_count;
     kineto_pairs *pairs;             // private to pairs.c
@@ -178,6 +187,7 @@ void kineto_take(kineto *k);
 // Imports a row of phase X by its category; kineto_is_zone returns whether it
 // is a zone.
 void kineto_take_complete(kineto *k);
+// Whether the row's category is one whose rows become zones of their thread.
 bool kineto_is_zone(const kineto *k);
 // Reads "ts" and, if requested, "dur" in nanoseconds. False if they are missing
 // or invalid; the row is counted as bad.
@@ -189,6 +199,7 @@ void kineto_no_place(kineto *k, const char *key, size_t size);
 void kineto_no_place_but(kineto *k, const char *const *known);
 // Returns the number of a text, through a cache for frequent ones.
 uint32_t kineto_number_of(kineto *k, const char *text, size_t size);
+// Returns the number of the row's category among the writer's names; 0: none.
 uint32_t kineto_category(kineto *k);
 // Returns the track of the row's pid and tid: a thread, or a lane if one of
 // them is a text.
@@ -198,23 +209,50 @@ uint32_t kineto_process(kineto *k);
 // Reads what the row's arguments say about a collective; false: nothing.
 bool kineto_facts(kineto *k, import_facts *facts);
 
+// Imports a task of an Ascend NPU, or the call of one. False: it is neither.
+bool kineto_take_ascend(kineto *k);
+// Imports an event of TraceSmith 0.x. False: it is none.
+bool kineto_take_sbt0(kineto *k);
+// Imports a kernel, copy or memset. Without a known stream it is bad.
 void kineto_take_gpu(kineto *k, ts_event_kind kind);
+// Imports a synchronisation or an event wait, by its cuda_sync_kind.
 void kineto_take_sync(kineto *k);
+// Imports the record of an event.
 void kineto_take_record(kineto *k);
+// Imports a call of a runtime or driver function; without a name it is bad.
 void kineto_take_call(kineto *k);
+// Imports a zone of the row's thread, with its arguments.
 void kineto_take_zone(kineto *k);
+// Imports a zone on a device's timeline: onto a lane of its stream, below the
+// device.
 void kineto_take_gpu_zone(kineto *k);
+// Imports a span of the profiler itself, onto a lane of its own.
 void kineto_take_span(kineto *k);
+// Imports time that the profiler took, onto the lane "profiler overhead", which
+// rule profiler-overhead looks for.
 void kineto_take_overhead(kineto *k);
+// Imports an instant: an allocation if it is "[memory]", else a mark.
 void kineto_take_instant(kineto *k);
+// Imports a flow. Arrows from calls to their operations have no place: the
+// correlation id says the same.
 void kineto_take_flow(kineto *k);
+// Imports a sample for each argument of the row, each a counter of its own.
 void kineto_take_counter(kineto *k);
+// Keeps the name, labels or sort index of a process or thread until kineto_end;
+// more than KINETO_LABELS have no place.
 void kineto_take_label(kineto *k);
+// Imports a field outside of the events: device properties, objects, the base
+// of times, and everything else as metadata.
 void kineto_take_metadata(kineto *k);
 void kineto_take_begin(kineto *k); // phases B, E
+// Ends the innermost open row of its thread (phase E), which becomes a zone;
+// without one the row is bad.
 void kineto_take_end(kineto *k);
-void kineto_take_span_begin(kineto *k); // phases b, e
+void kineto_take_span_begin(kineto *k); // phases b, e; S, F
+// Ends the open span with the row's id and category (phases e, F).
 void kineto_take_span_end(kineto *k);
+// Imports an instant of a span (phases n, T, p) as a mark.
+void kineto_take_span_step(kineto *k);
 // Writes the zones that never ended, and frees k->pairs.
 void kineto_pairs_end(kineto *k);
 // Writes labels, default streams and the counts of unused arguments.

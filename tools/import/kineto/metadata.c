@@ -107,10 +107,25 @@ static void take_object(kineto *k)
     }
 }
 
+// Leaves out the parts of Chrome's traces that are neither events nor facts.
+static bool leave_out(kineto *k)
+{
+    static const char *const keys[] = { "systemTraceEvents", "stackFrames",
+                                        "samples" };
+    if (k->row->place == KINETO_DEVICE) return false;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (is_key(k->row, keys[i])) {
+            import_unowned(k->job, keys[i], strlen(keys[i]));
+            return true;
+        }
+    return false;
+}
+
 void kineto_take_metadata(kineto *k)
 {
     const kineto_arg *const arg = &k->row->args[0];
     char key[96];
+    if (leave_out(k)) return;
     if (k->row->place == KINETO_DEVICE) {
         take_device(k);
     } else if (k->row->place == KINETO_OBJECT) {
@@ -128,6 +143,28 @@ void kineto_take_metadata(kineto *k)
 }
 
 /* ---- Names of processes and threads ------------------------------------- */
+
+// Imports what a row of phase M says that is no label: facts of its process,
+// such as "version.node".
+static void take_facts(kineto *k)
+{
+    const kineto_value name = k->row->fields[KINETO_NAME];
+    int64_t pid;
+    char prefix[64], key[128];
+    if (name.type != KINETO_TEXT || !k->row->arg_count ||
+        !kineto_int(k->row->fields[KINETO_PID], &pid)) {
+        kineto_no_place(k, "labels", 6);
+        return;
+    }
+    const uint32_t process = import_process(k->job, pid);
+    snake(prefix, sizeof prefix - 1, "", name.text, name.size);
+    strcat(prefix, ".");
+    for (size_t i = 0; i < k->row->arg_count; i++) {
+        const kineto_arg *const arg = &k->row->args[i];
+        snake(key, sizeof key, prefix, arg->key, arg->key_size);
+        put_fact(k, process, key, arg->value);
+    }
+}
 
 void kineto_take_label(kineto *k)
 {
@@ -147,9 +184,13 @@ void kineto_take_label(kineto *k)
     size_t i = 0;
     while (i < 5 && !kineto_is(name, kinds[i].row))
         i++;
-    const kineto_value value = kineto_find(k->row, i < 5 ? kinds[i].key : "");
+    if (i == 5) {
+        take_facts(k);
+        return;
+    }
+    const kineto_value value = kineto_find(k->row, kinds[i].key);
     // Labels of rows such as "Spans" apply only to these rows.
-    if (i == 5 || k->label_count == KINETO_LABELS ||
+    if (k->label_count == KINETO_LABELS ||
         !kineto_int(k->row->fields[KINETO_PID], &label.pid) ||
         (kinds[i].of_thread &&
          !kineto_int(k->row->fields[KINETO_TID], &label.tid))) {
@@ -170,17 +211,19 @@ void kineto_take_label(kineto *k)
 }
 
 // Returns whether a pid stands for a device: its label is "GPU 0", not "CPU".
-// In files without labels, if it has streams.
+// With other labels, such as the title of a page in Chrome, or none: if it has
+// streams.
 static bool is_device(const kineto *k, int64_t pid)
 {
     for (size_t i = 0; i < k->label_count; i++) {
         const kineto_label *const l = &k->labels[i];
-        if (l->kind == 'l' && l->pid == pid)
-            return l->size != 3 || memcmp(l->text, "CPU", 3) != 0;
+        if (l->kind != 'l' || l->pid != pid || l->size < 3) continue;
+        if (!memcmp(l->text, "GPU", 3)) return true;
+        if (l->size == 3 && !memcmp(l->text, "CPU", 3)) return false;
     }
     for (size_t i = 0; i < k->stream_count; i++)
         if (k->streams[i].device == pid) return true;
-    return false;
+    return k->old.job && import_known_device(k->job, pid);
 }
 
 static void put_label(kineto *k, uint32_t track, const kineto_label *l)

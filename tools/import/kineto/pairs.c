@@ -1,9 +1,10 @@
 /*
     pairs.c - pairs of rows for the begin and the end of a zone or span
 
-    Rows of the phases B and E are paired like brackets on each thread; b and e
-    by category and id, on any thread. A row of phase B is kept until its end;
-    the two become one row of phase X.
+    Rows of the phases B and E are paired like brackets on each thread; b and e,
+    S and F by category and id, on any thread. A row of phase B is kept until
+    its end; the two become one row of phase X. A bad one is kept, too, so that
+    its end ends no other one.
 */
 #include "tools/import/kineto/kineto.h"
 
@@ -20,8 +21,10 @@ enum {
 typedef struct open_row {
     struct open_row *below; // the previous open row with the same key
     struct open_row *previous, *next;
-    int64_t start_ns;
-    uint64_t span; // span id; 0: a row of phase B
+    struct open_row *ended, *ended_last; // rows within it, which wait for it
+    int64_t start_ns; // IMPORT_NONE: a bad row, kept for its end
+    uint64_t lost;    // rows within it that had no room, for their ends
+    uint64_t span;    // span id; 0: a row of phase B
     uint32_t thread, depth;
     size_t size;
     kineto_row row;
@@ -119,14 +122,16 @@ static kineto_pairs *pairs(kineto *k)
 static void begin(kineto *k, int64_t key, int64_t start_ns, uint32_t thread,
                   uint64_t span)
 {
-    open_row *const o = copy(k->row);
+    open_row *const outer = top(k->pairs, key);
+    open_row *const o = outer && outer->lost ? NULL : copy(k->row);
     if (o) {
         o->start_ns = start_ns;
         o->thread = thread;
         o->span = span;
     }
     if (push(k->pairs, key, o)) return;
-    import_bad(k->job, "too_much_begun", start_ns);
+    if (start_ns != IMPORT_NONE) import_bad(k->job, "too_much_begun", start_ns);
+    if (outer) outer->lost++;
     free(o);
 }
 
@@ -163,48 +168,115 @@ static void add_arguments(kineto *k, open_row *o)
     }
 }
 
+// Keeps a copy of a row that ended until the one around it ends, if both began
+// at once: of zones of the same time the outermost must come first.
+static bool hold(kineto_pairs *p, const open_row *o)
+{
+    open_row *const outer = o->below;
+    if (!outer || outer->start_ns != o->start_ns) return false;
+    open_row *const held = p->size + o->size <= ROOM ? copy(&o->row) : NULL;
+    if (!held) return false;
+    p->size += held->size;
+    held->next = o->ended;
+    *(outer->ended ? &outer->ended_last->next : &outer->ended) = held;
+    outer->ended_last = o->ended ? o->ended_last : held;
+    return true;
+}
+
+static void take_held(kineto *k, open_row *o)
+{
+    for (open_row *held = o->ended, *next; held; held = next) {
+        next = held->next;
+        k->row = &held->row;
+        kineto_take_complete(k);
+        k->pairs->size -= held->size;
+        free(held);
+    }
+}
+
 void kineto_take_begin(kineto *k)
 {
     kineto_time time;
-    if (!kineto_time_of(k, &time, false) || !pairs(k)) return;
+    if (!pairs(k)) return;
+    if (!kineto_time_of(k, &time, false)) time.start_ns = IMPORT_NONE;
     const uint32_t thread = kineto_thread(k);
     begin(k, thread, time.start_ns, thread, 0);
+}
+
+// Returns whether an end is that of a row that had no room within `outer`.
+static bool was_lost(open_row *outer)
+{
+    if (!outer->lost) return false;
+    outer->lost--;
+    return true;
+}
+
+static void finish(kineto *k, open_row *o, int64_t end_ns)
+{
+    char text[NUMBER];
+    add_arguments(k, o);
+    o->row.fields[KINETO_DUR] = duration(o, end_ns, text);
+    if (hold(k->pairs, o)) return;
+    k->row = &o->row;
+    kineto_take_complete(k);
+    take_held(k, o);
 }
 
 void kineto_take_end(kineto *k)
 {
     kineto_time time;
-    char text[NUMBER];
-    if (!kineto_time_of(k, &time, false) || !pairs(k)) return;
+    if (!pairs(k)) return;
+    const bool is_timed = kineto_time_of(k, &time, false);
     const uint32_t thread = kineto_thread(k);
     open_row *const o = top(k->pairs, thread);
     if (!o) {
-        import_bad(k->job, "end_without_begin", time.start_ns);
+        if (is_timed) import_bad(k->job, "end_without_begin", time.start_ns);
         return;
     }
-    add_arguments(k, o);
-    o->row.fields[KINETO_DUR] = duration(o, time.start_ns, text);
-    k->row = &o->row;
-    kineto_take_complete(k);
+    if (was_lost(o)) return;
+    if (is_timed && o->start_ns != IMPORT_NONE)
+        finish(k, o, time.start_ns);
+    else
+        take_held(k, o);
     pop(k->pairs, thread, o);
 }
 
-/* ---- b, e --------------------------------------------------------------- */
+/* ---- b, e, S, F --------------------------------------------------------- */
 
-// A key that differs from all track numbers.
+static uint64_t add_hash(uint64_t hash, kineto_value value)
+{
+    return value.size ? XXH3_64bits_withSeed(value.text, value.size, hash)
+                      : hash;
+}
+
+/*
+    A key that differs from all track numbers. Ids are numbered within their
+    scope or category, local ones within their process; in the older phases S
+    and F also within their name.
+*/
 static int64_t span_key(const kineto *k)
 {
-    const kineto_value cat = k->row->fields[KINETO_CAT];
-    const kineto_value id = k->row->fields[KINETO_ID];
-    const uint64_t hash = XXH3_64bits_withSeed(
-        id.text, id.size, cat.size ? XXH3_64bits(cat.text, cat.size) : 0);
+    static const char local[] = "{\"local\":";
+    const kineto_value *const fields = k->row->fields;
+    const kineto_value id2 = fields[KINETO_ID2];
+    const char phase = fields[KINETO_PH].text[0];
+    const bool is_local = id2.size > sizeof local - 1 &&
+                          !memcmp(id2.text, local, sizeof local - 1);
+    const bool is_old = strchr("STpF", phase) != NULL;
+    uint64_t hash = add_hash(0, fields[KINETO_CAT]);
+    hash = add_hash(hash, fields[KINETO_SCOPE]);
+    hash = add_hash(hash, fields[KINETO_ID]);
+    hash = add_hash(hash, id2);
+    if (is_local) hash = add_hash(hash, fields[KINETO_PID]);
+    if (is_old) hash = add_hash(hash, fields[KINETO_NAME]);
     return (int64_t)(hash | UINT64_C(1) << 63);
 }
 
 static bool span_time(kineto *k, kineto_time *time)
 {
+    const kineto_value *const fields = k->row->fields;
     if (!kineto_time_of(k, time, false) || !pairs(k)) return false;
-    if (k->row->fields[KINETO_ID].size) return true;
+    if (fields[KINETO_ID].size || fields[KINETO_ID2].size) return true;
     import_bad(k->job, "no_id", time->start_ns);
     return false;
 }
@@ -239,6 +311,7 @@ void kineto_take_span_end(kineto *k)
         import_bad(k->job, "end_without_begin", time.start_ns);
         return;
     }
+    if (was_lost(o)) return;
     static const char *const none[] = { NULL };
     const ts_writer_value values[] = { { TS_COLUMN_ID, o->span },
                                        { TS_COLUMN_PHASE, TS_PHASE_END } };
@@ -246,6 +319,14 @@ void kineto_take_span_end(kineto *k)
                  values, 2);
     kineto_no_place_but(k, none);
     pop(k->pairs, key, o);
+}
+
+void kineto_take_span_step(kineto *k)
+{
+    kineto_time time;
+    if (!span_time(k, &time)) return;
+    if (!top(k->pairs, span_key(k))) import_flaw(k->job, "step_without_begin");
+    kineto_take_instant(k);
 }
 
 /* ---- What never ended --------------------------------------------------- */
@@ -275,7 +356,8 @@ void kineto_pairs_end(kineto *k)
 {
     for (open_row *o = k->pairs ? k->pairs->first : NULL, *next; o; o = next) {
         next = o->next;
-        if (!o->span) write_open(k, o);
+        if (!o->span && o->start_ns != IMPORT_NONE) write_open(k, o);
+        take_held(k, o);
         free(o);
     }
     if (k->pairs) cli_map_close(&k->pairs->tops);

@@ -6,9 +6,10 @@
 
 int kineto_field_of(const uint8_t *key, size_t size)
 {
-    static const char *const names[] = { "ph", "cat", "name", "pid", "tid",
-                                         "ts", "dur", "id",   "args" };
-    static const uint8_t sizes[] = { 2, 3, 4, 3, 3, 2, 3, 2, 4 };
+    static const char *const names[] = { "ph",  "cat",   "name", "pid",
+                                         "tid", "ts",    "dur",  "id",
+                                         "id2", "scope", "args" };
+    static const uint8_t sizes[] = { 2, 3, 4, 3, 3, 2, 3, 2, 3, 5, 4 };
     for (int i = 0; i <= KINETO_FIELDS; i++)
         if (sizes[i] == size && !memcmp(names[i], key, size)) return i;
     return -1;
@@ -54,6 +55,15 @@ static size_t mend_string(const uint8_t *from, size_t size, uint8_t **to)
     return i < size ? i + 1 : i;
 }
 
+// Removes a comma before the bracket that follows.
+static uint8_t *drop_comma(const uint8_t *mended, uint8_t *to)
+{
+    uint8_t *end = to;
+    while (end > mended && strchr(" \t\r\n", end[-1]) && end[-1])
+        end--;
+    return end > mended && end[-1] == ',' ? end - 1 : to;
+}
+
 size_t kineto_mend(const uint8_t *from, size_t size, uint8_t *mended)
 {
     uint8_t *to = mended;
@@ -73,6 +83,7 @@ size_t kineto_mend(const uint8_t *from, size_t size, uint8_t *mended)
             to += known ? word : 4;
             i += word;
         } else {
+            if (from[i] == '}' || from[i] == ']') to = drop_comma(mended, to);
             *to++ = from[i++];
         }
     }

@@ -9,6 +9,7 @@
     half of the waits then wait for the record just before them, as is usual.
 */
 #include "tools/import/nsys/nsys.h"
+#include "tools/cli/search.h"
 
 typedef struct point { // a call that records an event, or a wait
     int64_t process, time_ns, end_ns, thread;
@@ -97,13 +98,9 @@ static void drop_nested(points *p)
 static size_t before(const point *records, size_t count, int64_t time_ns)
 {
     size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (records[middle].time_ns < time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high)
+        cli_halve(&low, &high,
+                  records[cli_middle(low, high)].time_ns < time_ns);
     return low;
 }
 

@@ -8,12 +8,15 @@
     host.c      API calls, samples of counters
     nvtx.c      NVTX ranges and marks
     payload.c   binary payloads of NVTX ranges
+    report.c    reports, which nsys makes a database of
 */
 #ifndef TS_TOOLS_IMPORT_NSYS_NSYS_H
 #define TS_TOOLS_IMPORT_NSYS_NSYS_H
 
 #include "tools/import/map.h"
 #include "tools/import/sqlite.h"
+
+extern const import_format import_nsys; // of databases
 
 // A stream that has operations.
 typedef struct nsys_lane {
@@ -72,6 +75,8 @@ uint64_t nsys_id(nsys *n, int64_t global, int64_t id);
 // (nsys_report_device); `device` if there are none. Rows of events and
 // synchronisations have device 0 whatever the real one is.
 int64_t nsys_device(nsys *n, int64_t global, int64_t context, int64_t device);
+// Notes the device of a context, from any table that has both; the first one
+// counts. IMPORT_NONE is ignored.
 void nsys_report_device(nsys *n, int64_t global, int64_t context,
                         int64_t device);
 // Returns the track of an operation. 0 if it has no device; the row is counted
@@ -107,9 +112,15 @@ size_t nsys_decode(const nsys *n, const uint8_t *bytes, size_t size,
 // order.
 void nsys_guess_records(nsys *n);
 
+// Imports facts about the report: versions, the command, the machine.
 void nsys_read_about(nsys *n);
+// Imports the operations of all tables, records before the waits that name
+// them.
 void nsys_read_gpu(nsys *n);
+// Imports ranges, marks, names and payloads of NVTX.
 void nsys_read_nvtx(nsys *n);
+// Imports calls, overhead, diagnostics and metrics; last, because the tables
+// that nobody has read by then are counted as without a place.
 void nsys_read_host(nsys *n);
 // Converts a memory kind of the file to SBT's, 0 to 5.
 uint8_t nsys_memory(int64_t kind);

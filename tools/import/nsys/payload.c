@@ -12,6 +12,7 @@
     out and counted.
 */
 #include "tools/import/nsys/nsys.h"
+#include "tools/cli/search.h"
 
 enum { HEAD = 32, FIELDS_MOST = 1 << 16 };
 
@@ -51,18 +52,13 @@ static int compare(const void *one, const void *two)
     return (a->index > b->index) - (a->index < b->index);
 }
 
-static bool is(ts_text text, const char *word)
-{
-    return text.size == strlen(word) && !memcmp(text.text, word, text.size);
-}
-
 // Returns the meaning of a field by NCCL's name for it.
 static nsys_meaning meaning_of(ts_text name)
 {
-    return is(name, "NCCL communicator ID")   ? NSYS_COMMUNICATOR
-           : is(name, "Message size [bytes]") ? NSYS_MESSAGE_SIZE
-           : is(name, "Peer rank")            ? NSYS_PEER
-                                              : NSYS_ANYTHING;
+    return cli_is_text(name, "NCCL communicator ID")   ? NSYS_COMMUNICATOR
+           : cli_is_text(name, "Message size [bytes]") ? NSYS_MESSAGE_SIZE
+           : cli_is_text(name, "Peer rank")            ? NSYS_PEER
+                                                       : NSYS_ANYTHING;
 }
 
 static struct nsys_field *more_room(nsys *n)
@@ -161,12 +157,11 @@ static const struct nsys_field *first_field(const nsys *n, int64_t domain,
 {
     size_t low = 0, high = n->field_count;
     while (low < high) { // find the first that is not less
-        const size_t middle = low + (high - low) / 2;
+        const size_t middle = cli_middle(low, high);
         const struct nsys_field *const f = &n->fields[middle];
-        if (f->domain < domain || (f->domain == domain && f->schema < schema))
-            low = middle + 1;
-        else
-            high = middle;
+        cli_halve(&low, &high,
+                  f->domain < domain ||
+                      (f->domain == domain && f->schema < schema));
     }
     return low < n->field_count ? &n->fields[low] : NULL;
 }

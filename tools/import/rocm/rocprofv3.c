@@ -6,20 +6,30 @@
     event by event_id; the event has the id of the call that led to it
     (stack_id). Grid sizes are in threads.
 
-    Source: the schema, version 3, and the writer of ROCm/rocprofiler-sdk.
-    Tested with databases made by that schema, not with one from a device.
+    Since schema 4 rows refer to a track, which has their thread, agent, queue
+    and stream, and categories have a table of their own; in 4.0 times have one,
+    too. Columns are found by name, so that any mixture is read.
+
+    Source: the schemas 3.0.0 to 3.0.5, 4.0 and 4.1 and the writer of
+    ROCm/rocprofiler-sdk. Tested with databases made by these schemas, not with
+    one from a device.
 */
-#include "tools/import/map.h"
+#include "tools/import/rocm/rocm.h"
 #include "tools/import/sqlite.h"
 
 enum { PROCESSES = 256, NAME = 64 };
 
+// Where the rows of a track are, since schema 4.
+typedef struct place {
+    int64_t thread, agent, queue, stream; // ids, or IMPORT_NONE
+} place;
+
 typedef struct rocpd {
     import_job *job;
     import_db *db;
-    import_strings *strings;
-    const char *suffix; // of the table names
-    uint64_t process;   // its index: the upper bits of correlation ids
+    import_strings *strings, *kinds; // kinds: of categories
+    const char *suffix;              // of the table names
+    uint64_t process; // its index: the upper bits of correlation ids
     bool out_of_memory;
     cli_map pids;            // by process: its process id
     cli_map threads;         // by thread: track
@@ -28,6 +38,10 @@ typedef struct rocpd {
     cli_map categories;      // by event: category
     import_strings *kernels; // names of kernels
     cli_map registers;       // by kernel
+    cli_map track_of;        // by id: index into tracks + 1
+    place *tracks;
+    size_t track_count, track_room;
+    cli_map times; // by id: time, since schema 4.0
 } rocpd;
 
 static const char *table(const rocpd *r, const char *name)
@@ -131,6 +145,70 @@ static void read_kernels(rocpd *r)
             import_rows_u32(&rows, REGISTERS));
 }
 
+/* ---- Schema 4 ----------------------------------------------------------- */
+
+// Columns of schema 4, behind the others of a table.
+#define SINCE_4 "track_id", "start_id", "end_id"
+enum { TRACK_ID, START_ID, END_ID, SINCE_4_COUNT };
+
+static void read_tracks(rocpd *r)
+{
+    enum { ID, THREAD, AGENT, QUEUE, STREAM, COLUMNS };
+    static const char *const columns[COLUMNS] = { "id", "tid", "agent_id",
+                                                  "queue_id", "stream_id" };
+    import_rows rows;
+    import_rows_open(&rows, r->db, table(r, "rocpd_track"), columns, COLUMNS,
+                     0);
+    while (import_rows_next(&rows)) {
+        const int64_t *const v = rows.values;
+        if (!import_rows_check(&rows, 1, IMPORT_NONE)) continue;
+        if (!cli_grow(&r->tracks, &r->track_room, r->track_count + 1,
+                      sizeof *r->tracks)) {
+            r->out_of_memory = true;
+            continue;
+        }
+        r->tracks[r->track_count++] =
+            (place){ v[THREAD], v[AGENT], v[QUEUE], v[STREAM] };
+        put(r, &r->track_of, v[ID], (int64_t)r->track_count);
+    }
+}
+
+static void read_times(rocpd *r)
+{
+    static const char *const columns[] = { "id", "value" };
+    import_rows rows;
+    import_rows_open(&rows, r->db, table(r, "rocpd_timestamp"), columns, 2, 0);
+    while (import_rows_next(&rows))
+        if (import_rows_check(&rows, 3, IMPORT_NONE))
+            put(r, &r->times, rows.values[0], rows.values[1]);
+}
+
+// Sets the times of a row from the table of times.
+static void fill_times(const rocpd *r, import_rows *rows, size_t start,
+                       size_t end, size_t since_4)
+{
+    const int64_t *const ids = &rows->values[since_4];
+    const int64_t *const from = import_map_get(&r->times, ids[START_ID]);
+    const int64_t *const to = import_map_get(&r->times, ids[END_ID]);
+    if (from) rows->values[start] = *from;
+    if (to && end != start) rows->values[end] = *to;
+}
+
+// Returns the track of a row; one where all is unknown before schema 4.
+static place place_of(const rocpd *r, const import_rows *rows, size_t since_4)
+{
+    const int64_t at = get(&r->track_of, rows->values[since_4 + TRACK_ID]);
+    return at ? r->tracks[at - 1]
+              : (place){ IMPORT_NONE, IMPORT_NONE, IMPORT_NONE, IMPORT_NONE };
+}
+
+static void fill(import_rows *rows, size_t column, int64_t value)
+{
+    if (rows->values[column] == IMPORT_NONE) rows->values[column] = value;
+}
+
+/* ---- Events ------------------------------------------------------------- */
+
 static void read_events(rocpd *r)
 {
     enum { ID, CATEGORY, CALL, COLUMNS };
@@ -157,29 +235,28 @@ static uint64_t correlation(const rocpd *r, int64_t event)
 
 /* ---- Host --------------------------------------------------------------- */
 
-// Returns whether a category is that of a library's functions, such as
-// "HIP_RUNTIME_API" or "HSA_CORE_API". Others are markers of the program.
-static bool is_call(ts_text category)
-{
-    static const char *const starts[] = { "HIP", "HSA", "RCCL", "ROC" };
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-        if (category.size >= strlen(starts[i]) &&
-            !memcmp(category.text, starts[i], strlen(starts[i])))
-            return true;
-    return false;
-}
-
 static void read_regions(rocpd *r)
 {
-    enum { THREAD, START, END, TEXT, EVENT, COLUMNS };
-    static const char *const columns[COLUMNS] = { "tid", "start", "end",
-                                                  "name_id", "event_id" };
+    enum {
+        THREAD,
+        START,
+        END,
+        TEXT,
+        EVENT,
+        MORE,
+        COLUMNS = MORE + SINCE_4_COUNT
+    };
+    static const char *const columns[COLUMNS] = {
+        "tid", "start", "end", "name_id", "event_id", SINCE_4
+    };
     import_rows rows;
     import_rows_open(&rows, r->db, table(r, "rocpd_region"), columns, COLUMNS,
                      0);
     while (import_rows_next(&rows)) {
         const int64_t *const v = rows.values;
         int64_t start_ns, ns;
+        fill_times(r, &rows, START, END, MORE);
+        fill(&rows, THREAD, place_of(r, &rows, MORE).thread);
         if (!import_rows_times(&rows, START, END, &start_ns, &ns) ||
             !import_rows_check(&rows, 1u << THREAD, start_ns))
             continue;
@@ -189,24 +266,33 @@ static void read_regions(rocpd *r)
             continue;
         }
         const int64_t kind = get(&r->categories, v[EVENT]);
-        const ts_text category = import_strings_text(r->strings, kind);
+        const ts_text category = import_strings_text(r->kinds, kind);
         const uint32_t name = import_strings_name(r->strings, v[TEXT]);
         if (!name) import_flaw(r->job, "unknown_name");
-        if (is_call(category))
+        if (rocm_is_call(category))
             import_api_call(r->job, thread, start_ns, ns, name,
                             correlation(r, v[EVENT]), 0);
         else
             import_zone(r->job, thread, start_ns, ns, name,
-                        kind ? import_strings_name(r->strings, kind) : 0, NULL);
+                        kind ? import_strings_name(r->kinds, kind) : 0, NULL);
     }
 }
 
 static void read_allocations(rocpd *r)
 {
-    enum { THREAD, TYPE, START, ADDRESS, SIZE, AGENT, COLUMNS };
-    static const char *const columns[COLUMNS] = {
-        "tid", "type", "start", "address", "size", "agent_id"
+    enum {
+        THREAD,
+        TYPE,
+        START,
+        ADDRESS,
+        SIZE,
+        AGENT,
+        MORE,
+        COLUMNS = MORE + SINCE_4_COUNT
     };
+    static const char *const columns[COLUMNS] = { "tid",     "type", "start",
+                                                  "address", "size", "agent_id",
+                                                  SINCE_4 };
     import_rows rows;
     import_rows_open(&rows, r->db, table(r, "rocpd_memory_allocate"), columns,
                      COLUMNS, 1u << TYPE);
@@ -215,6 +301,10 @@ static void read_allocations(rocpd *r)
         int64_t start_ns, ns;
         size_t size;
         const char *const type = import_rows_text(&rows, TYPE, &size);
+        const place where = place_of(r, &rows, MORE);
+        fill_times(r, &rows, START, START, MORE);
+        fill(&rows, THREAD, where.thread);
+        fill(&rows, AGENT, where.agent);
         const uint32_t thread = (uint32_t)get(&r->threads, v[THREAD]);
         if (!import_rows_times(&rows, START, START, &start_ns, &ns)) continue;
         const bool taken = size == 5 && !memcmp(type, "ALLOC", 5);
@@ -262,7 +352,10 @@ static void read_dispatches(rocpd *r)
         PRIVATE,
         BLOCK,
         GRID = BLOCK + 3,
-        COLUMNS = GRID + 3
+        GRAPH = GRID + 3,
+        NODE,
+        MORE,
+        COLUMNS = MORE + SINCE_4_COUNT
     };
     static const char *const columns[COLUMNS] = { "start",
                                                   "end",
@@ -278,7 +371,10 @@ static void read_dispatches(rocpd *r)
                                                   "workgroup_size_z",
                                                   "grid_size_x",
                                                   "grid_size_y",
-                                                  "grid_size_z" };
+                                                  "grid_size_z",
+                                                  "graph_exec_id",
+                                                  "graph_node_id",
+                                                  SINCE_4 };
     import_rows rows;
     import_rows_open(&rows, r->db, table(r, "rocpd_kernel_dispatch"), columns,
                      COLUMNS, 0);
@@ -286,6 +382,11 @@ static void read_dispatches(rocpd *r)
         const int64_t *const v = rows.values;
         import_operation op = { .kind = TS_EVENT_KERNEL };
         ts_launch_entry entry = { 0 };
+        const place where = place_of(r, &rows, MORE);
+        fill_times(r, &rows, START, END, MORE);
+        fill(&rows, AGENT, where.agent);
+        fill(&rows, STREAM, where.stream);
+        fill(&rows, QUEUE, where.queue);
         if (!import_rows_times(&rows, START, END, &op.start_ns,
                                &op.duration_ns) ||
             !import_rows_check(&rows, 1u << AGENT, op.start_ns))
@@ -301,37 +402,16 @@ static void read_dispatches(rocpd *r)
         if (!entry.name) import_flaw(r->job, "unknown_name");
         for (size_t i = 0; i < 3; i++) {
             const uint32_t block = import_rows_u32(&rows, BLOCK + i);
-            const uint32_t threads = import_rows_u32(&rows, GRID + i);
-            entry.block[i] = block;
-            entry.grid[i] =
-                block ? threads / block + (threads % block != 0) : threads;
+            rocm_side(&entry, i, block, import_rows_u32(&rows, GRID + i));
         }
         entry.registers = (uint32_t)get(&r->registers, v[KERNEL]);
         entry.dynamic_shared = import_rows_u32(&rows, GROUP);
         entry.local = import_rows_u32(&rows, PRIVATE);
         op.launch = import_launch(r->job, &entry);
+        op.graph = import_rows_u32(&rows, GRAPH);
+        op.id = import_rows_u64(&rows, NODE);
         import_strings_kernel(r->kernels, v[KERNEL], &op);
     }
-}
-
-// Returns the type of a copy by its name ("MEMORY_COPY_HOST_TO_DEVICE"), else
-// by its agents.
-static uint8_t copy_type(ts_text name, int64_t to, int64_t from)
-{
-    static const struct {
-        const char *end;
-        uint8_t type;
-    } ends[] = { { "HOST_TO_DEVICE", 1 },
-                 { "DEVICE_TO_HOST", 2 },
-                 { "DEVICE_TO_DEVICE", 3 },
-                 { "HOST_TO_HOST", 4 } };
-    for (size_t i = 0; i < 4; i++) {
-        const size_t size = strlen(ends[i].end);
-        if (name.size >= size &&
-            !memcmp(name.text + name.size - size, ends[i].end, size))
-            return ends[i].type;
-    }
-    return to && from ? 3 : to ? 1 : from ? 2 : 4;
 }
 
 static void read_copies(rocpd *r)
@@ -348,12 +428,13 @@ static void read_copies(rocpd *r)
         STREAM,
         QUEUE,
         EVENT,
-        COLUMNS
+        MORE,
+        COLUMNS = MORE + SINCE_4_COUNT
     };
     static const char *const columns[COLUMNS] = {
         "start",       "end",          "name_id",     "dst_agent_id",
         "dst_address", "src_agent_id", "src_address", "size",
-        "stream_id",   "queue_id",     "event_id"
+        "stream_id",   "queue_id",     "event_id",    SINCE_4
     };
     import_rows rows;
     import_rows_open(&rows, r->db, table(r, "rocpd_memory_copy"), columns,
@@ -361,6 +442,10 @@ static void read_copies(rocpd *r)
     while (import_rows_next(&rows)) {
         const int64_t *const v = rows.values;
         import_operation op = { .kind = TS_EVENT_MEMCPY };
+        const place where = place_of(r, &rows, MORE);
+        fill_times(r, &rows, START, END, MORE);
+        fill(&rows, STREAM, where.stream);
+        fill(&rows, QUEUE, where.queue);
         if (!import_rows_times(&rows, START, END, &op.start_ns,
                                &op.duration_ns))
             continue;
@@ -370,7 +455,8 @@ static void read_copies(rocpd *r)
             import_bad(r->job, "unknown_device", op.start_ns);
             continue;
         }
-        op.type = copy_type(import_strings_text(r->strings, v[TEXT]), to, from);
+        op.type =
+            rocm_copy_type(import_strings_text(r->strings, v[TEXT]), to, from);
         if (to && from && to != from) {
             op.type = 5;
             op.peer = import_device(r->job, from - 1);
@@ -386,27 +472,42 @@ static void read_copies(rocpd *r)
 
 /* ---- All of it ---------------------------------------------------------- */
 
-static void read_process(rocpd *r)
+static void read_rows(rocpd *r)
 {
-    r->strings = import_strings_read(r->job, r->db, table(r, "rocpd_string"),
-                                     "id", "string");
-    r->out_of_memory |= !r->strings;
-    if (!r->strings) return;
     read_processes(r);
     read_threads(r);
     read_agents(r);
     read_kernels(r);
+    read_tracks(r);
+    read_times(r);
     read_events(r);
     read_regions(r);
     read_allocations(r);
     if (r->kernels) read_dispatches(r);
     read_copies(r);
-    import_strings_free(r->strings);
     import_strings_free(r->kernels);
-    cli_map *const maps[] = { &r->pids,  &r->threads,    &r->devices,
-                              &r->calls, &r->categories, &r->registers };
+    cli_map *const maps[] = { &r->pids,     &r->threads,    &r->devices,
+                              &r->calls,    &r->categories, &r->registers,
+                              &r->track_of, &r->times };
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         cli_map_close(maps[i]);
+    free(r->tracks);
+}
+
+static void read_process(rocpd *r)
+{
+    import_rows rows;
+    r->strings = import_strings_read(r->job, r->db, table(r, "rocpd_string"),
+                                     "id", "string");
+    r->kinds = r->strings;
+    const char *const kinds = table(r, "rocpd_info_category");
+    if (import_rows_look(&rows, r->db, kinds))
+        r->kinds = import_strings_read(r->job, r->db, kinds, "id", "name");
+    import_rows_close(&rows);
+    r->out_of_memory |= !r->strings || !r->kinds;
+    if (r->strings && r->kinds) read_rows(r);
+    if (r->kinds != r->strings) import_strings_free(r->kinds);
+    import_strings_free(r->strings);
 }
 
 // Lists the suffix of the table names for each process.
@@ -423,13 +524,13 @@ static size_t list_suffixes(import_db *db, char suffixes[PROCESSES][NAME])
     return count;
 }
 
-// Checks the schema's version: 4 has times in a separate table.
+// Returns whether rows have times, in their table or in another.
 static bool is_known(const rocpd *r)
 {
-    static const char *const start[] = { "start" };
+    static const char *const starts[] = { "start", "start_id" };
     import_rows rows;
-    import_rows_open(&rows, r->db, table(r, "rocpd_region"), start, 1, 0);
-    const bool known = (rows.has & 1) != 0;
+    import_rows_open(&rows, r->db, table(r, "rocpd_region"), starts, 2, 0);
+    const bool known = rows.has != 0;
     import_rows_close(&rows);
     return known;
 }
@@ -443,8 +544,8 @@ static bool import(import_job *job)
     r.suffix = suffixes[0];
     if (count && !is_known(&r)) {
         import_db_close(r.db);
-        return import_fail(job, "its schema version is not supported; only "
-                                "version 3 is");
+        return import_fail(job, "its schema version is not supported; "
+                                "versions 3.0 to 4.1 are");
     }
     for (size_t i = 0; i < count; i++) {
         const bool out_of_memory = r.out_of_memory;
