@@ -1,5 +1,5 @@
 /*
-    ts-export.c - a trace for other viewers: Perfetto, Chrome, Graphviz
+    ts-export.c - a trace for other programs: viewers, databases
 */
 #include "tools/cli/cli.h"
 #include "tools/export/request.h"
@@ -9,18 +9,27 @@
 
 static bool option_json, collapse, has_limit, has_nodes, no_args, no_flows,
     no_compress, no_salvage;
-static const char *output, *format_name;
+static const char *output, *format_name, *tables;
 static uint64_t limit, nodes;
 
 static const cli_option options[] = {
     { .name = "-o, --output FILE",
-      .help = "the file to write; - is standard output",
+      .help = "the file to write; - is standard output. With parquet\n"
+              "and csv a folder",
       .text = &output },
     { .name = "--format NAME",
-      .help = "perfetto, chrome or dot (default: by the name of the\n"
-              "output: .perfetto-trace, .pftrace, .pb; .json, .json.gz;\n"
-              ".dot, .gv)",
+      .help = "perfetto, kineto, chrome, dot or nsys (default: by the\n"
+              "name of the output: .perfetto-trace, .pftrace, .pb;\n"
+              ".pt.trace.json; .json; the last two also with .gz; .dot,\n"
+              ".gv; .sqlite); parquet or csv: a file for each table of\n"
+              "ts-query; of the samples of profiles: speedscope, pprof,\n"
+              "folded (.speedscope.json; .pb.gz, .pprof; .folded)",
       .text = &format_name },
+    { .name = "--tables LIST",
+      .help = "parquet, csv: write these tables and views of ts-query,\n"
+              "separated by commas (default: all, but not the views\n"
+              "with the names of Nsight Systems)",
+      .text = &tables },
     SELECT_OPTIONS,
     SELECT_KIND,
     { .name = "--collapse",
@@ -45,7 +54,7 @@ static const cli_option options[] = {
               "those of flows",
       .flag = &no_flows },
     { .name = "--no-compress",
-      .help = "do not compress the packets of a Perfetto trace",
+      .help = "do not compress packets of Perfetto and pages of Parquet",
       .flag = &no_compress },
     { .name = "--no-salvage",
       .help = "do not change an unfinished trace",
@@ -60,35 +69,51 @@ static const cli_option options[] = {
 static const cli_tool tool = {
     .name = "ts-export",
     .usage = "[options] -o FILE TRACE",
-    .about = "Converts a trace for other viewers: to a Perfetto "
-             "trace\n(https://ui.perfetto.dev) or Chrome JSON, or its graph of "
-             "GPU operations to\nGraphviz.",
+    .about =
+        "Converts a trace for other programs: to a Perfetto trace\n"
+        "(https://ui.perfetto.dev), Kineto's or Chrome's JSON, a database "
+        "like\nthat of Nsight Systems, its graph of GPU operations to "
+        "Graphviz, its\ntables to Parquet or CSV, its samples to profiles.",
     .options = options,
 };
+
+// The beginning of what is printed with --json.
+static cli_json json_begin(const ts_export_counts *counts)
+{
+    cli_json json = { .out = stdout, .lines = 1 };
+    cli_json_open(&json, NULL, '{');
+    cli_json_string(&json, "format", counts->format);
+    cli_json_string(&json, "output", output);
+    return json;
+}
 
 static void print_counts(const ts_export_counts *counts)
 {
     if (option_json) {
-        cli_json json = { .out = stdout, .lines = 1 };
-        cli_json_open(&json, NULL, '{');
-        cli_json_string(&json, "format", counts->format);
-        cli_json_string(&json, "output", output);
+        cli_json json = json_begin(counts);
         cli_json_uint(&json, "bytes", counts->bytes);
         cli_json_uint(&json, "slices", counts->slices);
         cli_json_uint(&json, "instants", counts->instants);
         cli_json_uint(&json, "samples", counts->samples);
+        cli_json_uint(&json, "stack_samples", counts->stack_samples);
         cli_json_uint(&json, "arrows", counts->arrows);
         cli_json_uint(&json, "lanes", counts->lanes);
         cli_json_close(&json, '}');
         return;
     }
     cli_put_path(stdout, output);
-    printf(": %s, %s, %s, %s on %s",
-           cli_counted(counts->slices, "slice", "slices").s,
-           cli_counted(counts->instants, "instant", "instants").s,
-           cli_counted(counts->samples, "sample", "samples").s,
-           cli_counted(counts->arrows, "arrow", "arrows").s,
-           cli_counted(counts->lanes, "track", "tracks").s);
+    if (counts->lanes)
+        printf(": %s, %s, %s, %s on %s",
+               cli_counted(counts->slices, "slice", "slices").s,
+               cli_counted(counts->instants, "instant", "instants").s,
+               cli_counted(counts->samples, "sample", "samples").s,
+               cli_counted(counts->arrows, "arrow", "arrows").s,
+               cli_counted(counts->lanes, "track", "tracks").s);
+    if (counts->stack_samples)
+        printf(
+            "%s %s", counts->lanes ? "," : ":",
+            cli_counted(counts->stack_samples, "stack sample", "stack samples")
+                .s);
     if (counts->is_file) printf(", %s", cli_bytes(counts->bytes).s);
     putchar('\n');
 }
@@ -96,10 +121,7 @@ static void print_counts(const ts_export_counts *counts)
 static void print_dot_counts(const ts_export_counts *counts)
 {
     if (option_json) {
-        cli_json json = { .out = stdout, .lines = 1 };
-        cli_json_open(&json, NULL, '{');
-        cli_json_string(&json, "format", counts->format);
-        cli_json_string(&json, "output", output);
+        cli_json json = json_begin(counts);
         cli_json_uint(&json, "operations", counts->operations);
         cli_json_uint(&json, "calls", counts->calls);
         cli_json_uint(&json, "nodes", counts->nodes);
@@ -109,13 +131,43 @@ static void print_dot_counts(const ts_export_counts *counts)
         return;
     }
     cli_put_path(stdout, output);
-    printf(": %s operations and %s calls as %s nodes, %s edges",
-           cli_count(counts->operations).s, cli_count(counts->calls).s,
-           cli_count(counts->nodes).s, cli_count(counts->edges).s);
+    printf(": %s and %s as %s, %s",
+           cli_counted(counts->operations, "operation", "operations").s,
+           cli_counted(counts->calls, "call", "calls").s,
+           cli_counted(counts->nodes, "node", "nodes").s,
+           cli_counted(counts->edges, "edge", "edges").s);
     if (counts->left_out)
-        printf("; %s lead out of the selected range",
-               cli_count(counts->left_out).s);
+        printf("; %s out of the selected range",
+               cli_counted(counts->left_out, "more leads", "more lead").s);
     putchar('\n');
+}
+
+static void print_table_counts(const ts_export_counts *counts)
+{
+    if (option_json) {
+        cli_json json = json_begin(counts);
+        cli_json_uint(&json, "bytes", counts->bytes);
+        cli_json_uint(&json, "tables", counts->tables);
+        cli_json_uint(&json, "rows", counts->rows);
+        cli_json_close(&json, '}');
+        return;
+    }
+    cli_put_path(stdout, output);
+    printf(": %s, %s, %s\n", cli_counted(counts->tables, "table", "tables").s,
+           cli_counted(counts->rows, "row", "rows").s,
+           cli_bytes(counts->bytes).s);
+}
+
+// Prints what was written, unless that is on standard output.
+static void print_result(const ts_export_counts *counts)
+{
+    if (!counts->format || !strcmp(output, "-")) return;
+    if (!strcmp(counts->format, "dot"))
+        print_dot_counts(counts);
+    else if (counts->tables)
+        print_table_counts(counts);
+    else
+        print_counts(counts);
 }
 
 static bool check(const ts_export_desc *desc)
@@ -150,12 +202,13 @@ int main(int argc, char **argv)
                                   .nodes = nodes,
                                   .limit = limit,
                                   .no_limit = has_limit && !limit,
+                                  .tables = tables,
                                   .observer = cli_observer(&reporter) };
     ts_export_counts counts;
     if (!check(&desc)) return CLI_USAGE;
     const ts_result result = ts_export_file(&counts, &desc, NULL);
-    if (counts.format && strcmp(output, "-") != 0)
-        (strcmp(counts.format, "dot") ? print_counts
-                                      : print_dot_counts)(&counts);
-    return cli_finish(&tool, result == TS_OK ? CLI_OK : CLI_FAILED);
+    print_result(&counts);
+    return cli_finish(&tool, result == TS_OK          ? CLI_OK
+                             : result == TS_ERR_USAGE ? CLI_USAGE
+                                                      : CLI_FAILED);
 }

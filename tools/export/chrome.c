@@ -10,12 +10,11 @@
 
     Source: "Trace Event Format", Google, 2016; catapult's color_scheme.html.
 */
-#include "tools/export/export.h"
+#include "tools/export/json.h"
 #include "tools/common/symbolize/symbolize.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 // Ids of invented threads and processes start here; real ones are below 2^22.
 #define MADE_UP 1000000000u
@@ -35,101 +34,23 @@ typedef struct chrome {
     export_map sites;   // site -> index + 1 of its text
     export_buffer *site_texts;
     size_t site_count, site_capacity;
+    export_buffer *shared_texts; // of shared arguments, by id - 1
+    size_t shared_count, shared_capacity;
 } chrome;
 
 /* ---- JSON --------------------------------------------------------------- */
 
-static void put(chrome *c, const char *text)
+// Inline, so that the size of a literal is known.
+static inline __attribute__((always_inline)) void add(export_buffer *b,
+                                                      const char *text)
 {
-    export_put(&c->block, text, strlen(text));
+    export_put(b, text, strlen(text));
 }
 
-// Appends a string's contents as valid UTF-8, escaped. Source: RFC 8259,
-// section 7.
-static void put_escaped(export_buffer *b, ts_text text)
+static inline __attribute__((always_inline)) void put(chrome *c,
+                                                      const char *text)
 {
-    for (size_t i = 0; i < text.size;) {
-        const uint8_t byte = (uint8_t)text.text[i];
-        if (byte >= 0x80 || !byte) {
-            uint32_t code;
-            const size_t size = export_utf8_size(text.text + i, text.size - i);
-            if (size) cli_utf8(text.text + i, size, &code);
-            if (size && byte && cli_is_control(code)) {
-                uint8_t *const to = export_room(b, 8);
-                b->size +=
-                    (size_t)snprintf((char *)to, 8, "\\u%04x", (unsigned)code);
-                i += size;
-                continue;
-            }
-            export_put_utf8(b, text.text + i, byte && size ? size : 1);
-            i += byte && size ? size : 1;
-            continue;
-        }
-        uint8_t *const to = export_room(b, 8);
-        if (byte == '"' || byte == '\\') {
-            to[0] = '\\', to[1] = byte, b->size += 2;
-        } else if (byte < 0x20 || byte == 0x7F) {
-            b->size += (size_t)snprintf((char *)to, 8, "\\u%04x", byte);
-        } else {
-            to[0] = byte, b->size++;
-        }
-        i++;
-    }
-}
-
-static void put_string(export_buffer *b, ts_text text)
-{
-    export_put(b, "\"", 1);
-    put_escaped(b, text);
-    export_put(b, "\"", 1);
-}
-
-static void put_uint(export_buffer *b, uint64_t number)
-{
-    char text[20];
-    char *at = text + sizeof text;
-    do
-        *--at = (char)('0' + number % 10);
-    while (number /= 10);
-    export_put(b, at, (size_t)(text + sizeof text - at));
-}
-
-static void put_int(export_buffer *b, int64_t number)
-{
-    if (number < 0) export_put(b, "-", 1);
-    put_uint(b, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
-}
-
-// Appends the shortest text that reads back as the same number. NaN and
-// infinities become strings, because JSON lacks them.
-static void put_double(export_buffer *b, double number)
-{
-    char text[40];
-    if (isnan(number)) {
-        export_put(b, "\"NaN\"", 5);
-    } else if (isinf(number)) {
-        const char *const word = number < 0 ? "\"-Infinity\"" : "\"Infinity\"";
-        export_put(b, word, strlen(word));
-    } else {
-        for (int digits = 15; digits <= 17; digits++) {
-            snprintf(text, sizeof text, "%.*g", digits, number);
-            if (strtod(text, NULL) == number) break;
-        }
-        export_put(b, text, strlen(text));
-    }
-}
-
-// Appends nanoseconds as microseconds, exactly.
-static void put_us(export_buffer *b, uint64_t ns)
-{
-    put_uint(b, ns / 1000);
-    const uint32_t rest = (uint32_t)(ns % 1000);
-    uint8_t *const to = export_room(b, 4);
-    to[0] = '.';
-    to[1] = (uint8_t)('0' + rest / 100);
-    to[2] = (uint8_t)('0' + rest / 10 % 10);
-    to[3] = (uint8_t)('0' + rest % 10);
-    b->size += 4;
+    add(&c->block, text);
 }
 
 /* ---- Events ------------------------------------------------------------- */
@@ -143,11 +64,12 @@ static void event_begin(chrome *c, const char *phase, const export_lane *lane,
     c->filled = true;
     put(c, phase);
     put(c, "\",\"pid\":");
-    put_uint(&c->block, at->process);
+    export_json_uint(&c->block, at->process);
     put(c, ",\"tid\":");
-    put_uint(&c->block, at->thread);
+    export_json_uint(&c->block, at->thread);
     put(c, ",\"ts\":");
-    put_us(&c->block, (uint64_t)time_ns + (uint64_t)c->target->shift_ns);
+    export_json_us(&c->block,
+                   (uint64_t)time_ns + (uint64_t)c->target->shift_ns);
 }
 
 static void event_end(chrome *c)
@@ -210,10 +132,10 @@ static const export_buffer *site_text(chrome *c, uint32_t id)
     const export_item item = { .site = id };
     const ts_text category = export_item_category(c->reader, &item);
     export_put(b, ",\"name\":", 8);
-    put_string(b, export_item_name(c->reader, &item));
+    export_json_string(b, export_item_name(c->reader, &item));
     if (category.size) {
         export_put(b, ",\"cat\":", 7);
-        put_string(b, category);
+        export_json_string(b, category);
     }
     const ts_site_entry *const site = ts_reader_site(c->reader, id);
     if (site && site->color) {
@@ -234,32 +156,31 @@ static void put_names(chrome *c, const export_item *item)
     }
     const ts_text category = export_item_category(c->reader, item);
     put(c, ",\"name\":");
-    put_string(&c->block, export_item_name(c->reader, item));
+    export_json_string(&c->block, export_item_name(c->reader, item));
     if (!category.size) return;
     put(c, ",\"cat\":");
-    put_string(&c->block, category);
+    export_json_string(&c->block, category);
 }
 
-static void put_value(chrome *c, const export_arg *arg)
+static void put_value(export_buffer *b, const export_arg *arg)
 {
-    export_buffer *const b = &c->block;
     switch (arg->type) {
-    case EXPORT_INT: put_int(b, arg->u.number); break;
-    case EXPORT_UINT: put_uint(b, arg->u.uint); break;
-    case EXPORT_DOUBLE: put_double(b, arg->u.real); break;
-    case EXPORT_TEXT: put_string(b, arg->u.text); break;
+    case EXPORT_INT: export_json_int(b, arg->u.number); break;
+    case EXPORT_UINT: export_json_uint(b, arg->u.uint); break;
+    case EXPORT_DOUBLE: export_json_double(b, arg->u.real); break;
+    case EXPORT_TEXT: export_json_string(b, arg->u.text); break;
     case EXPORT_ADDRESS: // as text: JSON readers keep only 53 bits of a number
         export_put(b, "\"", 1);
         export_put_hex(b, arg->u.uint);
         export_put(b, "\"", 1);
         break;
-    case EXPORT_TRUE: put(c, "true"); break;
+    case EXPORT_TRUE: add(b, "true"); break;
     case EXPORT_TRIPLE:
         for (int i = 0; i < 3; i++) {
-            put(c, i ? "," : "[");
-            put_uint(b, arg->u.triple[i]);
+            add(b, i ? "," : "[");
+            export_json_uint(b, arg->u.triple[i]);
         }
-        put(c, "]");
+        add(b, "]");
         break;
     }
 }
@@ -268,7 +189,7 @@ static void put_key(chrome *c, bool *filled, ts_text key)
 {
     put(c, *filled ? "," : ",\"args\":{");
     *filled = true;
-    put_string(&c->block, key);
+    export_json_string(&c->block, key);
     put(c, ":");
 }
 
@@ -290,19 +211,19 @@ static void put_place(chrome *c, bool *filled, const ts_site_entry *site)
     const ts_text function = ts_reader_name(c->reader, site->function);
     if (file.size) {
         put_key(c, filled, (ts_text){ "source.file_name", 16 });
-        put_string(&c->block, file);
+        export_json_string(&c->block, file);
         put_key(c, filled, (ts_text){ "source.line_number", 18 });
-        put_uint(&c->block, site->line);
+        export_json_uint(&c->block, site->line);
     }
     if (function.size) {
         put_key(c, filled, (ts_text){ "source.function_name", 20 });
-        put_string(&c->block, function);
+        export_json_string(&c->block, function);
     }
     if (site->color) {
         char text[16];
         snprintf(text, sizeof text, "#%06X", site->color & 0xFFFFFF);
         put_key(c, filled, (ts_text){ "color", 5 });
-        put_string(&c->block, (ts_text){ text, 7 });
+        export_json_string(&c->block, (ts_text){ text, 7 });
     }
 }
 
@@ -321,8 +242,35 @@ static void put_stack(chrome *c, bool *filled, uint32_t stack)
         }
     }
     put_key(c, filled, (ts_text){ "stack", 5 });
-    put_string(&c->block, (ts_text){ (char *)text.data, text.size });
+    export_json_string(&c->block, (ts_text){ (char *)text.data, text.size });
     export_resize(text.data, 0);
+}
+
+// Returns ,"key":value for each of some shared arguments, made once.
+static const export_buffer *shared_text(chrome *c, const export_shared *shared)
+{
+    while (c->shared_count < shared->id) {
+        c->shared_texts = export_grow(c->shared_texts, &c->shared_capacity,
+                                      c->shared_count, sizeof(export_buffer));
+        c->shared_texts[c->shared_count++] = (export_buffer){ 0 };
+    }
+    export_buffer *const b = &c->shared_texts[shared->id - 1];
+    if (b->size) return b;
+    for (uint32_t i = 0; i < shared->count; i++) {
+        add(b, ",");
+        export_json_string(b, shared->args[i].name);
+        add(b, ":");
+        put_value(b, &shared->args[i]);
+    }
+    return b;
+}
+
+static void put_shared(chrome *c, bool *filled, const export_shared *shared)
+{
+    const export_buffer *const text = shared_text(c, shared);
+    if (!*filled) put(c, ",\"args\":{");
+    export_put(&c->block, text->data + !*filled, text->size - !*filled);
+    *filled = true;
 }
 
 static void put_args(chrome *c, const export_item *item, const char *category)
@@ -332,16 +280,14 @@ static void put_args(chrome *c, const export_item *item, const char *category)
         item->site ? ts_reader_site(c->reader, item->site) : NULL;
     for (uint32_t i = 0; i < item->arg_count; i++) {
         put_arg_key(c, &filled, &item->args[i]);
-        put_value(c, &item->args[i]);
+        put_value(&c->block, &item->args[i]);
     }
-    for (uint32_t i = 0; item->shared && i < item->shared->count; i++) {
-        put_arg_key(c, &filled, &item->shared->args[i]);
-        put_value(c, &item->shared->args[i]);
-    }
+    if (item->shared && item->shared->count)
+        put_shared(c, &filled, item->shared);
     if (category) {
         const ts_text own = export_item_category(c->reader, item);
         if (own.size) put_key(c, &filled, (ts_text){ category, 8 });
-        if (own.size) put_string(&c->block, own);
+        if (own.size) export_json_string(&c->block, own);
     }
     if (site && !c->no_args) put_place(c, &filled, site);
     if (item->stack) put_stack(c, &filled, item->stack);
@@ -401,14 +347,15 @@ static void chrome_slice(void *self, export_lane *lane, const export_item *item)
     if (lane->kind == EXPORT_ASYNC) {
         event_begin(c, "b", lane, item->start_ns);
         put(c, ",\"id\":");
-        put_uint(&c->block, lane->id);
+        export_json_uint(&c->block, lane->id);
         put(c, ",\"cat\":\"span\",\"name\":");
-        put_string(&c->block, export_item_name(c->reader, item));
+        export_json_string(&c->block, export_item_name(c->reader, item));
         put_args(c, item, "category");
     } else {
         event_begin(c, "X", lane, item->start_ns);
         put(c, ",\"dur\":");
-        put_us(&c->block, (uint64_t)item->end_ns - (uint64_t)item->start_ns);
+        export_json_us(&c->block,
+                       (uint64_t)item->end_ns - (uint64_t)item->start_ns);
         put_names(c, item);
         put_arrows(c, &item->arrows);
         put_args(c, item, NULL);
@@ -423,7 +370,7 @@ static void chrome_end(void *self, export_lane *lane, const export_open *slice)
     if (lane->kind != EXPORT_ASYNC) return;
     event_begin(c, "e", lane, slice->end_ns);
     put(c, ",\"id\":");
-    put_uint(&c->block, lane->id);
+    export_json_uint(&c->block, lane->id);
     put(c, ",\"cat\":\"span\"");
     if (slice->is_unfinished) put(c, ",\"args\":{\"unfinished\":true}");
     event_end(c);
@@ -454,7 +401,7 @@ static void put_lane_name(export_buffer *b, const export_lane *lane)
         put_lane_name(b, parent);
         export_put(b, ": ", 2);
     }
-    put_escaped(b, lane->name);
+    export_json_escaped(b, lane->name);
 }
 
 // A counter cannot show NaN and infinities; an instant can.
@@ -472,14 +419,14 @@ static void chrome_sample(void *self, export_lane *lane, int64_t time_ns,
     put_lane_name(b, lane);
     put(c, "\",\"args\":{\"");
     if (lane->unit.size)
-        put_escaped(b, lane->unit);
+        export_json_escaped(b, lane->unit);
     else
         put(c, "value");
     put(c, lane->rate ? "/s\":" : "\":");
     if (is_double)
-        put_double(b, value);
+        export_json_double(b, value);
     else
-        put_int(b, (int64_t)bits);
+        export_json_int(b, (int64_t)bits);
     put(c, "}");
     event_end(c);
 }
@@ -490,21 +437,21 @@ static void put_meta(chrome *c, const place *at, const char *what,
     put(c, c->filled ? ",\n" : "\n");
     c->filled = true;
     put(c, "{\"ph\":\"M\",\"pid\":");
-    put_uint(&c->block, at->process);
+    export_json_uint(&c->block, at->process);
     put(c, ",\"tid\":");
-    put_uint(&c->block, at->thread);
+    export_json_uint(&c->block, at->thread);
     put(c, ",\"name\":\"");
     put(c, what);
     put(c, "_name\",\"args\":{\"name\":\"");
     put_lane_name(&c->block, lane);
     put(c, "\"}},\n{\"ph\":\"M\",\"pid\":");
-    put_uint(&c->block, at->process);
+    export_json_uint(&c->block, at->process);
     put(c, ",\"tid\":");
-    put_uint(&c->block, at->thread);
+    export_json_uint(&c->block, at->thread);
     put(c, ",\"name\":\"");
     put(c, what);
     put(c, "_sort_index\",\"args\":{\"sort_index\":");
-    put_uint(&c->block, lane->id);
+    export_json_uint(&c->block, lane->id);
     put(c, "}}");
 }
 
@@ -567,16 +514,16 @@ static void put_metadata(chrome *c, const ts_metadata *m)
     if (m->track && ts_reader_track(c->reader, m->track, &track)) {
         export_buffer name = { 0 };
         export_put_track_name(&name, &track);
-        put_escaped(b, (ts_text){ (char *)name.data, name.size });
+        export_json_escaped(b, (ts_text){ (char *)name.data, name.size });
         put(c, ".");
         export_resize(name.data, 0);
     }
-    put_escaped(b, m->key);
+    export_json_escaped(b, m->key);
     put(c, "\":");
     switch (m->type) {
-    case TS_VALUE_INT: put_int(b, m->number); break;
-    case TS_VALUE_DOUBLE: put_double(b, m->real); break;
-    default: put_string(b, m->text); break;
+    case TS_VALUE_INT: export_json_int(b, m->number); break;
+    case TS_VALUE_DOUBLE: export_json_double(b, m->real); break;
+    default: export_json_string(b, m->text); break;
     }
 }
 
@@ -585,11 +532,11 @@ static void chrome_close(void *self)
     chrome *const c = self;
     const ts_info *const info = ts_reader_info(c->reader);
     put(c, "\n],\"otherData\":{\n\"trace.start_realtime_ns\":");
-    put_uint(&c->block, info->start_realtime_ns);
+    export_json_uint(&c->block, info->start_realtime_ns);
     put(c, ",\n\"trace.time_shift_ns\":");
-    put_int(&c->block, c->target->shift_ns);
+    export_json_int(&c->block, c->target->shift_ns);
     put(c, ",\n\"trace.lost\":");
-    put_uint(&c->block, info->lost);
+    export_json_uint(&c->block, info->lost);
     ts_metadata m;
     for (size_t i = 0; ts_reader_metadata_at(c->reader, i, &m); i++)
         put_metadata(c, &m);
@@ -599,6 +546,9 @@ static void chrome_close(void *self)
     for (size_t i = 0; i < c->site_count; i++)
         export_resize(c->site_texts[i].data, 0);
     export_resize(c->site_texts, 0);
+    for (size_t i = 0; i < c->shared_count; i++)
+        export_resize(c->shared_texts[i].data, 0);
+    export_resize(c->shared_texts, 0);
     export_map_free(&c->sites);
     export_map_free(&c->threads);
     export_resize(c->block.data, 0);
@@ -609,6 +559,7 @@ static const char *const suffixes[] = { ".json", ".json.gz", NULL };
 
 const export_format export_chrome = {
     .name = "chrome",
+    .kind = CLI_CHROME,
     .suffixes = suffixes,
     .packing = EXPORT_GZIP,
     .open = chrome_open,

@@ -110,11 +110,6 @@ static ts_text name_of(const dot *d, uint32_t node)
     return name.size ? name : (ts_text){ "launch", 6 };
 }
 
-static bool same_text(ts_text a, ts_text b)
-{
-    return a.size == b.size && !memcmp(a.text, b.text, a.size);
-}
-
 typedef struct tally {
     ts_text name;
     uint32_t count;
@@ -149,7 +144,7 @@ static size_t tally_run(const dot *d, uint32_t leader, tally *names,
         ts_node n;
         size_t at = 0;
         ts_replay_node(d->graph.replay, i, &n);
-        while (at < count && !same_text(names[at].name, name))
+        while (at < count && !cli_same_text(names[at].name, name))
             at++;
         if (at == NAMES) {
             (*others)++;

@@ -20,6 +20,7 @@
 #ifndef TS_EXPORT_H
 #define TS_EXPORT_H
 
+#include "tools/cli/cli.h"
 #include "tools/export/memory.h"
 #include "tools/tracesmith_tools.h"
 
@@ -78,7 +79,9 @@ typedef enum export_arg_type {
     X(STALL_NS, "stall_ns") \
     X(OFFSET, "offset") \
     X(WHAT, "what") \
-    X(COLOR, "color")
+    X(COLOR, "color") \
+    X(WEIGHT, "weight") \
+    X(UNIT, "unit")
 
 typedef enum export_arg_name {
     EXPORT_ARG_OTHER, // see `name`
@@ -161,6 +164,7 @@ typedef struct export_item {
     bool name_kept;   // name lives as long as the trace
     bool name_shared; // of a kernel whose name is shared->name
     bool is_log;      // a message; name is its text
+    bool is_sample;   // of a profile, at `stack`
     ts_text name;     // replaces the site's name if not empty
     ts_text category; // replaces the site's; lives as long as the trace
     uint32_t stack;
@@ -278,6 +282,12 @@ typedef struct export_options {
     void *user;
 } export_options;
 
+typedef struct export_counts {
+    uint64_t slices, instants, samples, arrows, lanes;
+    uint64_t stack_samples;            // of profiles
+    uint64_t left_out[TS_EVENT_LIMIT]; // by kind: the format has no place
+} export_counts;
+
 // What a format gets to write an export.
 typedef struct export_target {
     ts_reader *reader;
@@ -294,8 +304,10 @@ typedef struct export_target {
 */
 typedef struct export_format {
     const char *name;
+    cli_kind kind;               // of files that it may replace
     const char *const *suffixes; // ends with NULL
     export_packing packing;      // how it is compressed, if requested
+    bool of_samples;             // of profiles, and of nothing else
     void *(*open)(const export_target *target);
     void (*lane)(void *self, export_lane *lane);
     void (*slice)(void *self, export_lane *lane, const export_item *item);
@@ -306,15 +318,16 @@ typedef struct export_format {
                    ts_value_type type, uint64_t bits);
     void (*free_lane)(void *self, export_lane *lane); // frees lane->state
     void (*close)(void *self); // writes the rest and frees everything
+    // A format that is not made of lanes reads the trace itself: only this is
+    // called. NULL: export_walk.
+    ts_result (*walk)(ts_reader *reader, export_out *out,
+                      const export_options *options, export_counts *counts);
 } export_format;
 
-extern const export_format export_perfetto, export_chrome;
+extern const export_format export_perfetto, export_chrome, export_kineto,
+    export_speedscope, export_pprof, export_folded;
 
 /* ==== 5. Walk ============================================================ */
-
-typedef struct export_counts {
-    uint64_t slices, instants, samples, arrows, lanes;
-} export_counts;
 
 /*
     Exports the reader's trace. Damaged chunks are left out; the output and the

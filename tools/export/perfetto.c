@@ -45,12 +45,14 @@ static void sequence_begin(perfetto *p, sequence *s, const export_lane *lane,
 
 // Writes the event in progress as a packet, with the definitions that it needs.
 // Times never decrease.
-static void put_packet(perfetto *p, sequence *s, int64_t time_ns)
+static void put_packet_as(perfetto *p, sequence *s, int64_t time_ns,
+                          uint32_t field)
 {
     const uint64_t passed = (uint64_t)time_ns - (uint64_t)s->last_ns;
     const size_t event = p->event.size, interned = p->interned.size;
-    size_t size =
-        3 + proto_size(passed) + proto_size(s->id) + proto_size(event) + event;
+    const uint32_t tag = field << 3 | PROTO_BYTES;
+    size_t size = 2 + proto_size(passed) + proto_size(s->id) + proto_size(tag) +
+                  proto_size(event) + event;
     if (interned) size += 1 + proto_size(interned) + interned;
     uint8_t *to = export_room(&s->packets, size + 11);
     *to++ = PACKET << 3 | PROTO_BYTES;
@@ -59,7 +61,7 @@ static void put_packet(perfetto *p, sequence *s, int64_t time_ns)
     to = proto_put(to, passed);
     *to++ = PACKET_SEQUENCE << 3;
     to = proto_put(to, s->id);
-    *to++ = PACKET_EVENT << 3 | PROTO_BYTES;
+    to = proto_put(to, tag);
     to = proto_put(to, event);
     memcpy(to, p->event.data, event);
     to += event;
@@ -73,6 +75,11 @@ static void put_packet(perfetto *p, sequence *s, int64_t time_ns)
     s->last_ns = time_ns;
     p->interned.size = 0;
     perfetto_packet_added(p, s);
+}
+
+static void put_packet(perfetto *p, sequence *s, int64_t time_ns)
+{
+    put_packet_as(p, s, time_ns, PACKET_EVENT);
 }
 
 // Begins an event of the lane, after the sequence's first packets if needed.
@@ -309,10 +316,27 @@ static void perfetto_slice(void *self, export_lane *lane,
     if (!s->stencil.last) put_item(self, lane, item, BEGIN);
 }
 
+// A sample of a profile is no event of the track, but one of its thread.
+static void put_stack_sample(perfetto *p, const export_lane *lane,
+                             const export_item *item)
+{
+    sequence *const s = lane->state;
+    if (!s->begun) sequence_begin(p, s, lane, item->start_ns);
+    p->event.size = 0;
+    proto_uint(&p->event, PERF_SAMPLE_PROCESS, lane->process);
+    proto_uint(&p->event, PERF_SAMPLE_THREAD, lane->number);
+    const uint32_t stack = perfetto_intern_stack(p, s, item->stack);
+    if (stack) proto_uint(&p->event, PERF_SAMPLE_STACK, stack);
+    put_packet_as(p, s, item->start_ns, PACKET_PERF_SAMPLE);
+}
+
 static void perfetto_instant(void *self, export_lane *lane,
                              const export_item *item)
 {
-    put_item(self, lane, item, INSTANT);
+    if (item->is_sample)
+        put_stack_sample(self, lane, item);
+    else
+        put_item(self, lane, item, INSTANT);
 }
 
 static void perfetto_end(void *self, export_lane *lane,
@@ -393,6 +417,7 @@ static const char *const suffixes[] = { ".perfetto-trace", ".pftrace", ".pb",
 
 const export_format export_perfetto = {
     .name = "perfetto",
+    .kind = CLI_PERFETTO,
     .suffixes = suffixes,
     .packing = EXPORT_PACKETS,
     .open = perfetto_open,

@@ -21,6 +21,7 @@ enum { // TracePacket
     PACKET_TIME_CLOCK = 58,
     PACKET_DEFAULTS = 59,
     PACKET_TRACK = 60,
+    PACKET_PERF_SAMPLE = 66,
     PACKET_ATTRIBUTES = 126
 };
 
@@ -50,6 +51,12 @@ enum { // TrackEvent
     EVENT_FLOW = 47,
     EVENT_LAST_FLOW = 48,
     EVENT_STACK = 56
+};
+
+enum { // PerfSample
+    PERF_SAMPLE_PROCESS = 2,
+    PERF_SAMPLE_THREAD = 3,
+    PERF_SAMPLE_STACK = 4
 };
 
 enum { BEGIN = 1, FINISH = 2, INSTANT = 3, SAMPLE = 4 }; // EVENT_TYPE

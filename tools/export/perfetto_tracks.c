@@ -64,19 +64,14 @@ static void put_thread(perfetto *p, const export_lane *lane)
     proto_end(b, thread);
 }
 
-static bool text_is(ts_text text, const char *word)
-{
-    return text.size == strlen(word) && !memcmp(text.text, word, text.size);
-}
-
 static void put_counter(perfetto *p, const export_lane *lane)
 {
     enum { UNIT = 3, UNIT_NAME = 6, UNIT_NS = 1, UNIT_BYTES = 3 };
     export_buffer *const b = &p->block;
     const size_t counter = proto_begin(b, TRACK_COUNTER);
-    if (text_is(lane->unit, "bytes") && !lane->rate) {
+    if (cli_is_text(lane->unit, "bytes") && !lane->rate) {
         proto_uint(b, UNIT, UNIT_BYTES);
-    } else if (text_is(lane->unit, "ns") && !lane->rate) {
+    } else if (cli_is_text(lane->unit, "ns") && !lane->rate) {
         proto_uint(b, UNIT, UNIT_NS);
     } else if (lane->unit.size || lane->rate) {
         const size_t unit = proto_begin(b, UNIT_NAME);

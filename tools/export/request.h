@@ -7,9 +7,19 @@
 #include "tools/cli/context.h"
 #include "tools/export/export.h"
 
+// Formats of what ts-query sees: a folder with a file for each table, but for
+// the last.
+typedef enum export_tables {
+    EXPORT_NO_TABLES = 0,
+    EXPORT_PARQUET,
+    EXPORT_CSV,
+    EXPORT_NSYS // tables as Nsight Systems has them, in one database
+} export_tables;
+
 typedef struct export_request {
-    const char *format;          // "perfetto", "chrome", "dot"
-    const export_format *slices; // NULL: the format is dot
+    const char *format; // "perfetto", "chrome", "dot", "parquet", "csv"
+    export_tables tables;
+    const export_format *slices; // NULL: tables, or the format is dot
     export_packing packing;
 } export_request;
 

@@ -138,7 +138,10 @@ void export_rows_slice(export_rows *rows, export_row *row,
 void export_rows_instant(export_rows *rows, export_row *row,
                          const export_item *item)
 {
-    rows->counts->instants++;
+    if (item->is_sample)
+        rows->counts->stack_samples++;
+    else
+        rows->counts->instants++;
     lane_end_until(rows, row->lanes[0], item->start_ns);
     rows->format->instant(rows->self, row->lanes[0], item);
 }

@@ -236,6 +236,27 @@ static void take_api_call(walk *w, const ts_event *event)
     own_args(w, h, from);
 }
 
+static void take_sample(walk *w, const ts_event *event)
+{
+    held *const h = hold(w, event, false);
+    const uint64_t bits = ts_event_value(event, TS_COLUMN_VALUE);
+    h->item.name = ts_event_label(w->reader, event);
+    h->item.name_kept = true;
+    h->item.category = export_text("sample");
+    h->item.stack = (uint32_t)ts_event_value(event, TS_COLUMN_STACK);
+    h->item.is_sample = true;
+    const size_t from = w->args.count;
+    if (ts_event_value(event, TS_COLUMN_TYPE) == TS_VALUE_DOUBLE)
+        memcpy(&export_add(&w->args, EXPORT_ARG_WEIGHT, EXPORT_DOUBLE)->u.real,
+               &bits, sizeof bits);
+    else
+        export_add(&w->args, EXPORT_ARG_WEIGHT, EXPORT_INT)->u.number =
+            (int64_t)bits;
+    export_add_name(&w->args, EXPORT_ARG_UNIT,
+                    ts_event_value(event, TS_COLUMN_UNIT));
+    own_args(w, h, from);
+}
+
 static void take_access(walk *w, const ts_event *event)
 {
     static const char *const names[] = { "access", "read", "write",
@@ -539,6 +560,7 @@ static void take_event(walk *w, const ts_event *event)
     case TS_EVENT_API_CALL: take_api_call(w, event); break;
     case TS_EVENT_DEPENDENCY: break; // an edge of the graph; not shown
     case TS_EVENT_ACCESS: take_access(w, event); break;
+    case TS_EVENT_SAMPLE: take_sample(w, event); break;
     default: take_operation(w, event); break;
     }
 }
