@@ -2,6 +2,7 @@
     ts-record.c - run a program and record what it does
 */
 #include "tools/record/record.h"
+#include "tools/record/with/with.h"
 #include <unistd.h>
 
 static const char *out_text, *size_text, *flight_size_text;
@@ -10,6 +11,7 @@ static uint64_t frames = UINT64_MAX; // UINT64_MAX: not given
 static cli_list capture;
 static bool no_merge, stacks, yield, lasts, flight;
 static record_job job;
+static with_options with;
 
 static const cli_option options[] = {
     { .name = "-o, --output FILE",
@@ -91,6 +93,23 @@ static const cli_option options[] = {
               "ts-record was killed; the output is FOLDER without its\n"
               "last suffix, unless -o is given",
       .text = &collect_text },
+    { .name = "--with TOOL",
+      .help = "record with a vendor's own tool of PATH, and import what\n"
+              "it writes: nsys, rocprofv3, mctracer, msprof; or xctrace,\n"
+              "whose tables are kept as XML and not imported",
+      .text = &with.tool },
+    { .name = "--with-args WORDS",
+      .help = "options for that tool, quoted as in a shell:\n"
+              "'--trace=cuda,nvtx --sample=none'",
+      .text = &with.args },
+    { .name = "--keep",
+      .help = "keep what that tool wrote, in a folder beside the output",
+      .flag = &with.keep },
+    { .name = "--with-status FILE",
+      .help = "run COMMAND without recording it, and write its exit\n"
+              "status to FILE; --with uses it inside of tools that\n"
+              "return another one",
+      .text = &with.status },
     { .name = "-q, --quiet",
       .help = "print errors only, no summary",
       .flag = &job.quiet },
@@ -225,7 +244,9 @@ static bool finish(void)
     if (done)
         record_parts_remove(&job);
     else
-        cli_error(&tool, NULL, "the traces of the single processes are in %s",
+        cli_error(&tool, NULL,
+                  "the traces of the single processes are in %s; ts-record "
+                  "--collect FOLDER merges them",
                   job.folder);
     return done;
 }
@@ -247,10 +268,36 @@ static int collect(void)
     return done ? CLI_OK : RECORD_FAILED;
 }
 
+// Whether an option of our own recorder was given.
+static bool is_ours(void)
+{
+    static const record_options none;
+    return memcmp(&job.options, &none, sizeof none) != 0 || size_text ||
+           flight_size_text || stack_text || budget_text || collect_text ||
+           frames != UINT64_MAX || capture.count || no_merge || stacks ||
+           yield || lasts || flight;
+}
+
+// Checks --with and what belongs to it.
+static bool take_with(void)
+{
+    const char *wrong = NULL;
+    if (!with.tool && (with.args || with.keep))
+        wrong = "--with-args and --keep require --with TOOL";
+    else if (with.tool && with.status)
+        wrong = "--with-status cannot be combined with --with";
+    else if ((with.tool || with.status) && is_ours())
+        wrong = "--with can be combined with -o, -q, --keep and --with-args "
+                "only; the other options are those of TraceSmith's recorder";
+    if (wrong) cli_error(&tool, NULL, "%s", wrong);
+    return !wrong && (!with.tool || record_with_check(&tool, &with));
+}
+
 int main(int argc, char **argv)
 {
     job.tool = &tool;
     cli_parse(&tool, &argc, argv);
+    if (!take_with()) return cli_usage(&tool);
     if (collect_text && argc > 1) {
         cli_error(&tool, NULL, "--collect runs no program: remove COMMAND");
         return cli_usage(&tool);
@@ -263,6 +310,8 @@ int main(int argc, char **argv)
     job.pattern = out_text ? out_text : "trace.sbt";
     if (yield && !job.options.yield) job.options.yield = "all";
     job.argv = argv + 1;
+    if (with.status) return record_with_status(&job, with.status);
+    if (with.tool) return record_with(&job, &with);
     if (!take_size("--size-limit", size_text, &job.options.size_limit) ||
         !take_size("--flight-memory", flight_size_text,
                    &job.options.flight_memory) ||

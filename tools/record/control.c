@@ -16,13 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 bool record_control_make(record_job *job)
 {
     char path[RECORD_PATH + 16];
@@ -39,7 +32,7 @@ bool record_control_make(record_job *job)
     }
     job->control = map;
     job->control->layout = sizeof *job->control;
-    job->control->start_ns = now_ns();
+    job->control->start_ns = cli_now_ns();
     job->control->live_ms =
         job->options.live || job->options.estimate ? 200 : 0;
     return true;
@@ -55,7 +48,7 @@ void record_control_remove(const record_job *job)
 
 int64_t record_control_ns(const record_job *job)
 {
-    return job->control ? (int64_t)(now_ns() - job->control->start_ns) : 0;
+    return job->control ? (int64_t)(cli_now_ns() - job->control->start_ns) : 0;
 }
 
 /* ---- Figures ------------------------------------------------------------ */

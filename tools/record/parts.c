@@ -160,45 +160,6 @@ void record_parts_remove(const record_job *job)
     if (!job->awaited) rmdir(job->folder);
 }
 
-// Whether the environment of a process in /proc has our variables.
-static bool is_ours(const record_job *job, const char *process)
-{
-    char path[300], expected[RECORD_PATH + 32], *value = NULL;
-    size_t room = 0;
-    snprintf(path, sizeof path, "/proc/%s/environ", process);
-    snprintf(expected, sizeof expected, "TRACESMITH_LOG=%s/log", job->folder);
-    FILE *const file = fopen(path, "r");
-    bool ours = false;
-    while (file && !ours && getdelim(&value, &room, 0, file) > 0)
-        ours = !strcmp(value, expected);
-    if (file) fclose(file);
-    free(value);
-    return ours;
-}
-
-static bool one_is_ours(const record_job *job)
-{
-    DIR *const folder = opendir("/proc");
-    const struct dirent *entry;
-    bool ours = false;
-    while (folder && !ours && (entry = readdir(folder)) != NULL)
-        ours = *entry->d_name >= '1' && *entry->d_name <= '9' &&
-               is_ours(job, entry->d_name);
-    if (folder) closedir(folder);
-    return ours;
-}
-
-// Waits a moment for processes that are about to end.
-void record_parts_await(record_job *job)
-{
-    const struct timespec wait = { 0, 20000000 };
-    for (int i = 0; i < 5; i++) {
-        job->awaited = one_is_ours(job);
-        if (!job->awaited) return;
-        nanosleep(&wait, NULL);
-    }
-}
-
 size_t record_process_count(const record_job *job)
 {
     size_t count = 0;

@@ -14,8 +14,9 @@
 // puts the library.
 static bool find_library(record_job *job)
 {
-    static const char *const places[] = { "libtracesmith-inject.so",
-                                          "../lib/libtracesmith-inject.so" };
+    static const char *const places[] = {
+        "libtracesmith-inject.so", "../lib/tracesmith/libtracesmith-inject.so"
+    };
     char self[RECORD_PATH], path[2 * RECORD_PATH];
     const ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
     if (size <= 0) {
@@ -32,8 +33,9 @@ static bool find_library(record_job *job)
         }
     }
     cli_error(job->tool, NULL,
-              "libtracesmith-inject.so was not found in %s or its ../lib: "
-              "build it with make, or install it with make install",
+              "libtracesmith-inject.so was not found in %s or its "
+              "../lib/tracesmith: build it with make, or install it with "
+              "make install",
               folder);
     return false;
 }
@@ -59,8 +61,7 @@ static bool make_folder(record_job *job)
     return true;
 }
 
-// Checks that the trace can be written.
-static bool check_out(record_job *job)
+bool record_check_out(record_job *job)
 {
     struct stat about;
     if (!*job->pattern || !strcmp(job->pattern, "-")) {
@@ -82,7 +83,7 @@ static bool check_out(record_job *job)
 
 bool record_prepare(record_job *job)
 {
-    if (!check_out(job) || !find_library(job) || !make_folder(job))
+    if (!record_check_out(job) || !find_library(job) || !make_folder(job))
         return false;
     record_spool_make(job);
     const record_options *const w = &job->options;
@@ -123,7 +124,7 @@ bool record_collect(record_job *job, const char *folder)
     snprintf(control, sizeof control, "%s/control", whole);
     record_parts_await(job);
     if (!job->awaited) unlink(control);
-    return check_out(job);
+    return record_check_out(job);
 }
 
 void record_give_up(const record_job *job)

@@ -60,15 +60,16 @@ static void stand_there(pid_t recorder)
 }
 
 // The witness blocks all signals. Without one every signal is forwarded.
-void record_group_watch(void)
+pid_t record_group_watch(void)
 {
     const pid_t recorder = getpid();
     void *const map = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE,
                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (map == MAP_FAILED) return;
+    if (map == MAP_FAILED) return -1;
     page = map;
     witness = fork();
     if (witness == 0) stand_there(recorder);
+    return witness;
 }
 
 void record_group_end(void)

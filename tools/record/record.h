@@ -10,6 +10,7 @@
     keys.c        keys pressed on the terminal
     control.c     memory shared with the processes while they run
     parts.c       the traces that the processes left
+    running.c     whether processes of the program still run
     program_traces.c  traces that the program records itself
     spool.c       traces of processes that cannot reach the folder
     launches.c    whether each launch has a recorded operation
@@ -17,6 +18,7 @@
     trace.c       merges the parts into one trace
     losses.c      what a trace has lost
     summary.c     the summary
+    with/         records with a vendor's own tool instead
 */
 #ifndef TS_RECORD_H
 #define TS_RECORD_H
@@ -112,11 +114,14 @@ typedef struct record_job {
     char spool[80];             // for those that cannot; "": none
     ts_inject_control *control; // shared memory; NULL: none
     pid_t pid;
-    int status;     // as waitpid gives it
-    bool never_ran; // exec failed
-    int64_t ran_ns; // from the start of the recorder's time to its end
-    bool awaited;   // children still run and may begin to write
-    bool collected; // --collect: the program is not known
+    uint64_t begin_ns; // before `pid` was started, of cli_now_ns
+    pid_t next;        // first id that others may have got since
+    int status;        // as waitpid gives it
+    bool never_ran;    // exec failed
+    int64_t ran_ns;    // from the start of the recorder's time to its end
+    bool awaited;      // children still run and may begin to write
+    bool collected;    // --collect: the program is not known
+    bool others;       // another recorder is in the program, or none
     record_part *parts;
     size_t part_count;
     uint64_t silent;    // processes that recorded no event
@@ -130,6 +135,9 @@ typedef struct record_job {
 bool record_options_check(record_job *job);
 // Makes job->out from job->pattern. False if the name is too long.
 bool record_name(record_job *job);
+// Names the trace and checks that it can be written. False, with the reason on
+// stderr, if not.
+bool record_check_out(record_job *job);
 // Finds the library and makes the folder. False, with the reason on stderr, on
 // failure.
 bool record_prepare(record_job *job);
@@ -138,15 +146,16 @@ bool record_prepare(record_job *job);
 bool record_collect(record_job *job, const char *folder);
 // Removes the folder if it is empty.
 void record_give_up(const record_job *job);
-// Sets the environment variables; called in the child before exec.
+// Sets the environment variables of the program.
 void record_vars_set(const record_job *job);
 // Runs the program to its end. Returns the exit code of ts-record; 126 or 127,
 // with the reason on stderr, if the program cannot be run.
 int record_run(record_job *job);
 
 // Starts a process in ts-record's process group that notes which signals the
-// group receives. It ends with ts-record at the latest.
-void record_group_watch(void);
+// group receives. It ends with ts-record at the latest. Returns its id.
+pid_t record_group_watch(void);
+// Ends that process.
 void record_group_end(void);
 // Whether a signal that ts-record received was sent to the whole group.
 bool record_group_had(int number);
@@ -171,8 +180,13 @@ void record_capture_toggle(record_job *job);
 // between record_keys_open and record_keys_close; meanwhile the program's
 // standard input is not the terminal.
 enum { RECORD_KEY = 'c' };
+// Takes the terminal's keys, without echo or lines. False, with the reason on
+// stderr, without a terminal.
 bool record_keys_open(const record_job *job);
+// Gives the terminal back as it was, if ts-record still is in front.
 void record_keys_close(void);
+// Whether the key was pressed an odd number of times since the last call. Never
+// waits.
 bool record_keys_pressed(void);
 // Prepares the child's standard input; called before exec.
 void record_keys_child(void);
@@ -188,10 +202,13 @@ void record_parts_await(record_job *job);
 bool record_parts_ended(const record_job *job);
 // Removes the traces, and the folder unless children still use it (`awaited`).
 void record_parts_remove(const record_job *job);
+// Frees the list of parts; the files stay.
 void record_parts_close(record_job *job);
 // Creates the spool: a place for processes that cannot write to the folder.
 void record_spool_make(record_job *job);
 void record_spool_load(record_job *job); // of an earlier run
+// Removes the note by which an earlier run's spool is found, unless children
+// still run.
 void record_spool_remove(const record_job *job);
 // Moves the traces from the spool into the folder.
 void record_spool_bring(const record_job *job);
@@ -206,10 +223,13 @@ bool record_spool_copy(const record_job *job, const char *path, uid_t owner,
 // ts__session_announce_to.
 void record_own_begin(const record_job *job);
 void record_own_load(const record_job *job); // of an earlier run
+// Removes links, note and folders, unless children that still run may announce
+// a trace.
 void record_own_remove(const record_job *job);
 // Puts the announced traces into the folder: as links, or as copies if they
 // belong to another user.
 void record_own_bring(record_job *job);
+// Whether the name of a file in the folder is that of such a link.
 bool record_own_is(const char *name);
 // Finds the trace behind a link and fills in `part`. False if the trace is gone
 // or of another session.
@@ -220,14 +240,20 @@ void record_own_compare(record_job *job);
 // Returns the part before `part` of the same process that is nearest in time;
 // `part` itself if there is none.
 size_t record_own_partner(const record_job *job, size_t part);
+// Prints on stderr which traces the program recorded itself, and why some are
+// not merged.
 void record_print_own(const record_job *job);
 
 // Returns the number of processes that have complete traces.
 size_t record_process_count(const record_job *job);
 
+// Counts launches and their operations in a trace. All zeros if it has no
+// calls: then nothing can be said.
 record_launches record_launches_of(ts_reader *reader);
 // Adds the counts of another process to `sum`.
 void record_launches_add(record_launches *sum, const record_launches *other);
+// Counts the captured operations of a trace by state, and the bytes that they
+// keep.
 record_kept record_kept_of(ts_reader *reader);
 // Prints how many captured operations can be executed. trace: the merged one.
 void record_print_kept(const record_job *job, ts_reader *trace);
@@ -246,10 +272,14 @@ uint64_t record_print_lost(const record_job *job, const ts_reader *reader);
 // Prints a line for each process that the injected library could not record.
 // Returns their number.
 size_t record_print_failures(const record_job *job);
+// Prints the summary of the merged trace: events, launches, captures, losses.
 void record_print_trace(const record_job *job);
 // Prints the summary of traces that were not merged.
 void record_print_parts(const record_job *job);
+// Prints on stderr how the program ended, if by a signal, and which processes
+// still record.
 void record_print_end(const record_job *job);
+// Prints on stderr why there is no trace, as far as that can be told.
 void record_print_nothing(const record_job *job);
 
 #endif // TS_RECORD_H

@@ -5,6 +5,7 @@
     program. The program receives signals of the terminal directly; those that
     only ts-record receives are forwarded.
 */
+#define _GNU_SOURCE // environ, pipe2, vfork
 #include "tools/record/record.h"
 #include <fcntl.h>
 #include <signal.h>
@@ -102,12 +103,12 @@ static void wait_for_end(record_job *job)
     record_keys_close();
 }
 
+// Of a child of vfork: the memory is ts-record's.
 static void run_child(const record_job *job, const sigset_t *old,
                       void (*old_child)(int), int failure)
 {
     signal(SIGCHLD, old_child);
     sigprocmask(SIG_SETMASK, old, NULL); // the mask is all that was changed
-    record_vars_set(job);
     if (job->options.capture_key) record_keys_child();
     execvp(job->argv[0], job->argv);
     const int error = errno;
@@ -129,19 +130,39 @@ static bool start(record_job *job, const int failure[2])
     sigprocmask(SIG_SETMASK, &all, &old);
     // If our parent ignored SIGCHLD, there would be no status to wait for.
     void (*const old_child)(int) = signal(SIGCHLD, SIG_DFL);
-    job->pid = fork();
-    if (job->pid == 0) {
-        close(failure[0]);
-        run_child(job, &old, old_child, failure[1]);
-    }
+    job->begin_ns = cli_now_ns();
+    job->pid = vfork();
+    if (job->pid == 0) run_child(job, &old, old_child, failure[1]);
     set_signals();
     if (job->pid > 0) {
-        record_group_watch();
+        job->next =
+            record_group_watch() == job->pid + 1 ? job->pid + 2 : job->pid + 1;
         return true;
     }
-    cli_error(job->tool, NULL, "fork: %s", strerror(errno));
+    cli_error(job->tool, NULL, "vfork: %s", strerror(errno));
     sigprocmask(SIG_SETMASK, &old, NULL);
     return false;
+}
+
+// The same with the variables of the program.
+static bool start_with_vars(record_job *job, const int failure[2])
+{
+    char **const own = environ;
+    size_t count = 0;
+    while (own[count])
+        count++;
+    char **const copy = malloc((count + 1) * sizeof *copy);
+    if (!copy) {
+        cli_error(job->tool, NULL, "out of memory");
+        return false;
+    }
+    memcpy(copy, own, (count + 1) * sizeof *copy);
+    environ = copy;
+    if (!job->others) record_vars_set(job);
+    const bool started = start(job, failure);
+    environ = own;
+    free(copy);
+    return started;
 }
 
 // Explains why an existing file cannot be executed.
@@ -157,13 +178,12 @@ static const char *missing(const char *program)
 int record_run(record_job *job)
 {
     int failure[2], error = 0;
-    if (pipe(failure) != 0) {
+    if (pipe2(failure, O_CLOEXEC) != 0) { // a successful exec closes it
         cli_error(job->tool, NULL, "%s", strerror(errno));
         return RECORD_FAILED;
     }
-    fcntl(failure[1], F_SETFD, FD_CLOEXEC); // a successful exec closes it
     const bool keys = !job->options.capture_key || record_keys_open(job);
-    const bool started = keys && start(job, failure);
+    const bool started = keys && start_with_vars(job, failure);
     close(failure[1]);
     if (started) {
         job->never_ran = read(failure[0], &error, sizeof error) == sizeof error;

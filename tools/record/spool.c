@@ -151,8 +151,7 @@ static void bring_one(const record_job *job, const spool_folder *spool,
     snprintf(from, sizeof from, "%s/%s", spool->path, name);
     cli_error(job->tool, from, "could not be moved and is left there: %s",
               errno ? strerror(errno)
-                    : "it is not a regular file, or another "
-                      "user owns it");
+                    : "it is not a regular file, or another user owns it");
 }
 
 bool record_spool_copy(const record_job *job, const char *path, uid_t owner,

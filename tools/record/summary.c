@@ -10,12 +10,7 @@
 
 static bool has_key(const ts_metadata *m, const char *key)
 {
-    return m->key.size == strlen(key) && !memcmp(m->key.text, key, m->key.size);
-}
-
-static bool same(ts_text a, ts_text b)
-{
-    return a.size == b.size && !memcmp(a.text, b.text, a.size);
+    return cli_is_text(m->key, key);
 }
 
 // Whether an earlier line is the same: each process has its own lines.
@@ -25,8 +20,8 @@ static bool was_said(const ts_reader *reader, size_t before,
     ts_metadata old;
     for (size_t i = 0; i < before && ts_reader_metadata_at(reader, i, &old);
          i++)
-        if (same(old.key, m->key) && old.type == m->type &&
-            same(old.text, m->text))
+        if (cli_same_text(old.key, m->key) && old.type == m->type &&
+            cli_same_text(old.text, m->text))
             return true;
     return false;
 }
@@ -56,8 +51,8 @@ static bool is_taken_back(const ts_reader *reader, size_t i,
 {
     ts_metadata late;
     while (ts_reader_metadata_at(reader, ++i, &late))
-        if (late.track == m->track && same(late.key, m->key) &&
-            same(late.text, (ts_text){ "none", 4 }))
+        if (late.track == m->track && cli_same_text(late.key, m->key) &&
+            cli_same_text(late.text, (ts_text){ "none", 4 }))
             return true;
     return false;
 }
@@ -70,7 +65,8 @@ static void print_cupti(const ts_reader *reader)
     ts_metadata m;
     for (size_t i = 0; ts_reader_metadata_at(reader, i, &m); i++) {
         if ((!has_key(&m, "cupti.asked") && !has_key(&m, "cupti.warning")) ||
-            m.type != TS_VALUE_TEXT || same(m.text, (ts_text){ "none", 4 }) ||
+            m.type != TS_VALUE_TEXT ||
+            cli_same_text(m.text, (ts_text){ "none", 4 }) ||
             was_said(reader, i, &m) || is_taken_back(reader, i, &m))
             continue;
         fputs("ts-record: ", stderr);
@@ -318,21 +314,6 @@ void record_print_end(const record_job *job)
 
 /* ---- Nothing ------------------------------------------------------------ */
 
-// Finds the path of the program as execvp does. False if it is not found.
-static bool find_program(const char *name, char *path, size_t room)
-{
-    const char *list = getenv("PATH");
-    if (strchr(name, '/')) return snprintf(path, room, "%s", name) < (int)room;
-    while (list && *list) {
-        const size_t size = strcspn(list, ":");
-        struct stat about;
-        snprintf(path, room, "%.*s/%s", (int)size, list, name);
-        if (stat(path, &about) == 0 && S_ISREG(about.st_mode)) return true;
-        list += size + (list[size] == ':');
-    }
-    return false;
-}
-
 // Whether a program is linked statically, so that no library can be loaded into
 // it.
 static bool is_static(FILE *file)
@@ -391,7 +372,7 @@ void record_print_nothing(const record_job *job)
     if (w->duration_ns && w->delay_ns + w->duration_ns < job->ran_ns)
         why = "the program used no supported library before recording stopped "
               "(--duration)";
-    FILE *const file = find_program(job->argv[0], path, sizeof path)
+    FILE *const file = cli_program_find(job->argv[0], path, sizeof path)
                            ? fopen(path, "rb")
                            : NULL;
     if (file && fstat(fileno(file), &about) == 0 &&
