@@ -1,7 +1,7 @@
 /*
     ts-analyze.c - why is it slow, and where did the memory go?
 */
-#include "tools/analyze/job/job.h"
+#include "tools/analyze/topics/flame.h"
 #include "tools/cli/context.h"
 #include "tools/common/select/select.h"
 #include "tools/common/symbolize/symbolize.h"
@@ -65,7 +65,8 @@ static const cli_option options[] = {
       .text = &svg_text },
     { .name = "--flame-by WHAT",
       .help = "contents of --folded and --svg: gpu: device time by\n"
-              "launching code (default); zones: host time by zone",
+              "launching code (default); zones: host time by zone;\n"
+              "samples: the samples of a profile by call stack",
       .text = &flame_text },
     SYMBOLIZE_OPTION,
     { .name = "--json", .help = "print one JSON object", .flag = &option_json },
@@ -84,8 +85,8 @@ static const cli_tool tool = {
 static bool check_usage(void)
 {
     const bool flames = folded_text || svg_text;
-    if (flame_text && strcmp(flame_text, "gpu") && strcmp(flame_text, "zones"))
-        cli_error(&tool, NULL, "--flame-by %s: must be gpu or zones",
+    if (flame_text && !flame_is_way(flame_text))
+        cli_error(&tool, NULL, "--flame-by %s: must be gpu, zones or samples",
                   flame_text);
     else if (flame_text && !flames)
         cli_error(&tool, NULL, "--flame-by requires --folded or --svg");

@@ -38,6 +38,7 @@ static bool counts_are_beyond(const diff_gate *g, const diff *d,
 // Whether the value is exact, so that no difference can be noise.
 static bool is_exact(const diff_gate *g, const diff *d, const diff_row *row)
 {
+    if (diff_is_sample(row)) return false;
     if (g->metric == DIFF_COUNT || row->subject == DIFF_MEMORY ||
         diff_is_new(row))
         return true;

@@ -30,6 +30,7 @@ void diff_close(diff *d)
         for (int side = 0; side < 2; side++) {
             free(d->rows[i].parts[side].values);
             free(d->rows[i].parts[side].steps);
+            free(d->rows[i].parts[side].weights.slices);
         }
     free(d->rows);
     free(d->streams);
@@ -76,5 +77,5 @@ bool diff_compare(diff *d)
     d->by_step = d->alike && d->sides[0].steps.count >= DIFF_STEPS_LEAST &&
                  d->sides[1].steps.count >= DIFF_STEPS_LEAST;
     return diff_collect_spans(d, 0) && diff_collect_spans(d, 1) &&
-           diff_schedules(d) && diff_test_rows(d);
+           diff_collect_samples(d) && diff_schedules(d) && diff_test_rows(d);
 }

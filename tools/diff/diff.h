@@ -12,21 +12,23 @@
 #include "tools/analyze/figures/time/steps.h"
 
 #define DIFF_SUBJECTS(X) \
-    X(MAKESPAN, "makespan", "makespan") \
-    X(STEP, "step", "steps") \
-    X(KERNEL, "kernel", "kernels") \
-    X(COPY, "copy", "copies") \
-    X(COLLECTIVE, "collective", "collectives") \
-    X(CONFIG, "config", "launch configurations") \
-    X(ZONE_WORK, "zone-work", "zones, by the device time launched in them") \
-    X(STACK, "stack", "stacks, by the device time launched from them") \
-    X(ZONE, "zone", "zones of the host") \
-    X(API, "api", "API calls") \
-    X(IDLE, "idle", "idle time, by cause") \
-    X(LATENCY, "launch", "launch latency") \
-    X(MEMORY, "memory", "memory in use at the peak")
+    X(MAKESPAN, "makespan") \
+    X(STEP, "step") \
+    X(KERNEL, "kernel") \
+    X(COPY, "copy") \
+    X(COLLECTIVE, "collective") \
+    X(CONFIG, "config") \
+    X(ZONE_WORK, "zone-work") \
+    X(STACK, "stack") \
+    X(ZONE, "zone") \
+    X(API, "api") \
+    X(IDLE, "idle") \
+    X(LATENCY, "launch") \
+    X(MEMORY, "memory") \
+    X(SAMPLE, "sample") \
+    X(SAMPLE_STACK, "sample-stack")
 typedef enum diff_subject {
-#define X(name, text, title) DIFF_##name,
+#define X(name, text) DIFF_##name,
     DIFF_SUBJECTS(X)
 #undef X
         DIFF_SUBJECT_LIMIT
@@ -39,6 +41,13 @@ typedef struct diff_sample { // time of a row in one step
     int64_t ns;
 } diff_sample;
 
+// The weights of the samples of profiles in a row.
+typedef struct diff_weights {
+    double total, squares; // sums of the weights and of their squares
+    int64_t first_ns, last_ns;
+    double *slices; // sums by equal parts of that time; NULL: not needed
+} diff_weights;
+
 // The part of a row on one side.
 typedef struct diff_part {
     uint64_t count, in_steps;
@@ -48,9 +57,10 @@ typedef struct diff_part {
     uint32_t stride;
     diff_sample *steps; // sums by step, without steps that have none
     size_t step_count, step_room;
-    int64_t median;    // median of the durations
-    int64_t deviation; // median distance of the samples from `center`
-    int64_t center;    // median of the samples
+    diff_weights weights; // of samples of profiles only
+    int64_t median;       // median of the durations
+    int64_t deviation;    // median distance of the samples from `center`
+    int64_t center;       // median of the samples
     size_t sample_count;
     int64_t longest_ns, longest_from_ns; // the longest event
     // Operation; TS_NODE_NONE: not an operation.
@@ -69,6 +79,7 @@ typedef struct diff_row {
     // In DIFF_CERTAIN; adjusted for all rows of the subject.
     uint64_t p, adjusted;
     int toward;          // 1: samples of B are larger, -1: those of A
+    bool by_chance;      // of samples: one side has some, within the noise
     bool tested_singles; // the same test on single durations
     uint64_t p_singles;
     int toward_singles;
@@ -93,6 +104,15 @@ typedef struct diff_side {
     uint64_t lost, operations, devices;
 } diff_side;
 
+typedef struct diff_sampled { // samples of profiles
+    uint64_t counts[2];
+    ts_text names[2]; // what they measure
+    bool alike;       // the same on both sides: only then there are rows
+    bool timed;       // both sides have times: only then rows are tested
+    report_unit unit;
+    int64_t parts; // rows have so many parts of a unit
+} diff_sampled;
+
 typedef struct diff {
     const cli_tool *tool;
     diff_side sides[2];
@@ -107,14 +127,17 @@ typedef struct diff {
     uint64_t only[2];        // streams that one side lacks
     size_t paired;           // devices matched despite different names
     ts_text paired_names[2]; // names of the first such pair
-    bool thinned;            // only a part of the durations was kept
+    diff_sampled sampled;
+    bool thinned;         // only a part of the durations was kept
+    bool thinned_samples; // only a part of the weights of samples was kept
 } diff;
 
 enum {
     DIFF_STEPS_LEAST = 8,   // on each side, for samples by step
     DIFF_SAMPLES_LEAST = 4, // on each side, for any test
     DIFF_SAMPLES_MOST = 4096,
-    DIFF_VALUES_MOST = 1 << 16
+    DIFF_VALUES_MOST = 1 << 16,
+    DIFF_SLICES = 128 // of the time of a row, for samples of profiles
 };
 
 /* ---- Comparing ---------------------------------------------------------- */
@@ -122,6 +145,7 @@ enum {
 // Opens both sides. Returns false with the reason on stderr. Call diff_close in
 // any case.
 bool diff_open(diff *d, char **a, uint32_t a_count, char **b, uint32_t b_count);
+// Frees rows, figures and the jobs of both sides.
 void diff_close(diff *d);
 // Fills rows and streams. Returns false if memory runs out.
 bool diff_compare(diff *d);
@@ -142,8 +166,14 @@ uint32_t diff_step_at(const diff_side *side, int64_t time_ns);
 // Private: the parts of diff_compare. They return false if memory runs out.
 bool diff_collect(diff *d, int side);      // from the graph and the timeline
 bool diff_collect_host(diff *d, int side); // zones, calls
+// Adds a row for the peak of each memory pool of a side (0 or 1). False without
+// memory.
 bool diff_collect_memory(diff *d, int side);
 bool diff_collect_spans(diff *d, int side); // makespan, steps
+// Adds the samples of profiles of both sides. False without memory.
+bool diff_collect_samples(diff *d);
+// Whether a row is of samples: their number is chance.
+bool diff_is_sample(const diff_row *row);
 // Private: compares the order of operations on each stream (order.c).
 bool diff_schedules(diff *d);
 // Private: tests all rows (rows.c).
@@ -159,6 +189,8 @@ typedef enum diff_metric {
 typedef struct diff_number {
     int64_t number, of;
 } diff_number;
+// Returns the figure of a row on a side as a fraction: a mean per step has the
+// number of steps as `of`, everything else 1.
 diff_number diff_value(const diff *d, const diff_row *row, diff_metric metric,
                        int side);
 // Returns the value of B minus that of A.
@@ -176,6 +208,17 @@ int64_t diff_change(const diff *d, const diff_row *row, diff_metric metric);
 */
 uint64_t diff_u_test(int64_t *a, size_t a_count, int64_t *b, size_t b_count,
                      int *toward);
+// Returns the probability that a normal deviate has at least such a square.
+uint64_t diff_tail(double square);
+/*
+    Tests the difference of two sums of samples: by the normal approximation of
+    Poisson's distribution, times the dispersion over the slices, which is at
+    least 1. Returns the probability in units of DIFF_CERTAIN.
+    toward: 1 if the sum of b is larger, -1 if that of a is.
+    Source: McCullagh, Nelder, Generalized Linear Models, 1989, section 6.2.3.
+*/
+uint64_t diff_weights_test(const diff_weights *a, const diff_weights *b,
+                           int *toward);
 // Adjusts the p-values of several tests by Benjamini and Hochberg's method: of
 // the values below a limit at most that share is noise. Returns false if memory
 // runs out.
@@ -268,6 +311,7 @@ ts_text diff_model(const ts_reader *reader, const ts_track *device);
 bool diff_about_same(uint64_t a, uint64_t b);
 // Whether any gate matches nothing, or compares totals of different work.
 bool diff_gates_missed(const diff_gates *gates);
+// Frees the gates with their patterns and hits.
 void diff_gates_close(diff_gates *gates);
 
 /* ---- Reporting ---------------------------------------------------------- */

@@ -60,6 +60,10 @@ static cli_text amount(const diff *d, const diff_row *row, diff_metric metric,
     const diff_number n = diff_value(d, row, metric, side);
     const int64_t value = n.number / n.of;
     if (metric == DIFF_COUNT) return cli_count((uint64_t)value);
+    if (diff_is_sample(row)) {
+        const report_value of = diff_weight(d, value);
+        return report_words(of);
+    }
     return row->subject == DIFF_MEMORY ? cli_bytes((uint64_t)value)
                                        : cli_time(value);
 }

@@ -2,6 +2,7 @@
     gate.c - parses gates: how much worse a trace may be
 */
 #include "tools/diff/diff.h"
+#include <unistd.h>
 
 static char *copy_text(const char *text, size_t size)
 {
@@ -128,6 +129,7 @@ static bool take_limits(diff_gate *g, words *w)
 
 enum {
     OPERATIONS = 1u << DIFF_KERNEL | 1u << DIFF_COPY | 1u << DIFF_COLLECTIVE,
+    SAMPLES = 1u << DIFF_SAMPLE | 1u << DIFF_SAMPLE_STACK,
     WHOLE = 1u << DIFF_MAKESPAN | 1u << DIFF_STEP | 1u << DIFF_LATENCY
 };
 
@@ -153,6 +155,7 @@ static bool take_metric(diff_gate *g, words *w)
         if (peak != (g->subjects == 1u << DIFF_MEMORY)) return false;
         g->metric = metrics[i].metric;
         take_word(w, word);
+        if (g->subjects & SAMPLES) return g->metric == DIFF_TOTAL;
         return !middle || g->metric == DIFF_MEDIAN;
     }
     return true;
@@ -179,7 +182,7 @@ static bool units_fit(const diff_gate *g)
             : g->subjects == 1u << DIFF_MEMORY ? DIFF_LIMIT_BYTES
                                                : DIFF_LIMIT_NS;
         if (g->limits[i].unit != DIFF_LIMIT_SHARE &&
-            g->limits[i].unit != wanted)
+            (g->limits[i].unit != wanted || g->subjects & SAMPLES))
             return false;
     }
     return true;
@@ -196,7 +199,7 @@ static bool parse(diff_gate *g, const cli_tool *tool, const char *where)
         return wrong(tool, where, g->text,
                      "must begin with makespan, step, kernel, copy, "
                      "collective, operation, config, zone, zone-work, stack, "
-                     "api, idle, launch or memory");
+                     "api, idle, launch, memory, sample or sample-stack");
     if (!take_limits(g, &w))
         return wrong(tool, where, g->text,
                      "must end with one to three limits such as +5%, +2ms, "
@@ -206,7 +209,7 @@ static bool parse(diff_gate *g, const cli_tool *tool, const char *where)
         if (!take_metric(g, &w))
             return wrong(tool, where, g->text,
                          "unknown metric; use total, median, count or, for "
-                         "memory, peak");
+                         "memory, peak; samples have only a total");
     } else if (!take_metric(g, &w) || begin < text + w.size) {
         return wrong(tool, where, g->text,
                      "the metric before the limit must be total, median, count "
@@ -215,7 +218,7 @@ static bool parse(diff_gate *g, const cli_tool *tool, const char *where)
     if (!units_fit(g))
         return wrong(tool, where, g->text,
                      "the limit must be a share or a time; for memory bytes, "
-                     "for counts a number");
+                     "for counts a number, for samples only a share");
     const size_t size =
         begin < text + w.size ? (size_t)(text + w.size - begin) : 0;
     if (!size) return true;
@@ -243,20 +246,33 @@ bool diff_gate_add(diff_gates *gates, const cli_tool *tool, const char *where,
     return parse(g, tool, where);
 }
 
+// A named pipe or a device may have no end: neither is read.
+static FILE *open_gates(const cli_tool *tool, const char *path)
+{
+    const char *why;
+    if (!strcmp(path, "-")) return stdin;
+    errno = 0;
+    const int file = cli_open_input(path, &why);
+    FILE *const in = file < 0 ? NULL : fdopen(file, "r");
+    if (in) return in;
+    cli_fail(tool, cli_errno_result(errno), path, "%s",
+             file < 0 ? why : strerror(errno));
+    if (file >= 0) close(file);
+    return NULL;
+}
+
 bool diff_gate_file(diff_gates *gates, const cli_tool *tool, const char *path)
 {
     char line[4096];
-    FILE *const in = strcmp(path, "-") ? fopen(path, "r") : stdin;
-    if (!in) {
-        cli_fail(tool, cli_errno_result(errno), path, "%s", strerror(errno));
-        return false;
-    }
+    FILE *const in = open_gates(tool, path);
+    if (!in) return false;
     bool ok = true;
     for (unsigned number = 1; ok && fgets(line, sizeof line, in); number++) {
         size_t size = strlen(line);
         const cli_text where = cli_format("line %u", number);
-        if (size == sizeof line - 1 && line[size - 1] != '\n') {
-            cli_fail(tool, TS_ERR_USAGE, path, "%s is too long", where.s);
+        if (!strchr(line, '\n') && !feof(in)) {
+            cli_fail(tool, TS_ERR_USAGE, path,
+                     "%s is too long, or contains a zero byte", where.s);
             ok = false;
             break;
         }

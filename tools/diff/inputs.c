@@ -123,7 +123,7 @@ const char *diff_unequal(const diff *d)
 
 // Notes that devices with different names, of another rank or node, were
 // paired.
-static void say_paired(const diff *d, report_section *s)
+static void note_paired(const diff *d, report_section *s)
 {
     const ts_text a = d->paired_names[0], b = d->paired_names[1];
     if (d->paired == 1)
@@ -183,7 +183,7 @@ static void warn(const diff *d, report_section *s, const facts *a,
         (d->alike || !x->count || !y->count))
         report_answer(s, "Devices, ranks and kind of steps are the same, "
                          "according to the traces.");
-    say_paired(d, s);
+    note_paired(d, s);
 }
 
 static report_value known(ts_text text)

@@ -176,11 +176,6 @@ typedef struct devices {
     size_t count, room;
 } devices;
 
-static bool same_text(ts_text a, ts_text b)
-{
-    return a.size == b.size && !memcmp(a.text, b.text, a.size);
-}
-
 static size_t device_at(const devices *d, const lane *l)
 {
     size_t i = 0;
@@ -235,13 +230,13 @@ static void pair_devices(diff *d, devices *a, devices *b)
     for (size_t i = 0; i < a->count; i++)
         for (size_t k = 0; k < b->count; k++)
             if (b->items[k].partner == CLI_NONE &&
-                same_text(a->items[i].name, b->items[k].name)) {
+                cli_same_text(a->items[i].name, b->items[k].name)) {
                 make_pair(a, i, b, k);
                 break;
             }
     size_t i = next_alone(a, 0), k = next_alone(b, 0);
     while (i < a->count && k < b->count &&
-           same_text(a->items[i].model, b->items[k].model)) {
+           cli_same_text(a->items[i].model, b->items[k].model)) {
         i = next_alone(a, i + 1);
         k = next_alone(b, k + 1);
     }

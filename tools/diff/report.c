@@ -13,7 +13,7 @@ static uint64_t magnitude(int64_t value)
 // Whether counts differ. They are exact: noise cannot explain a difference.
 static bool counts_differ(const diff_row *row)
 {
-    return !row->by_step && row->subject != DIFF_STEP &&
+    return !row->by_step && row->subject != DIFF_STEP && !diff_is_sample(row) &&
            row->subject != DIFF_LATENCY && row->subject != DIFF_IDLE &&
            row->parts[0].count != row->parts[1].count;
 }
@@ -81,7 +81,13 @@ static bool has_counts(const diff_row *row)
 {
     return !row->by_step && row->subject != DIFF_STEP &&
            row->subject != DIFF_LATENCY && row->subject != DIFF_MEMORY &&
-           row->subject != DIFF_MAKESPAN;
+           row->subject != DIFF_MAKESPAN && !diff_is_sample(row);
+}
+
+report_value diff_weight(const diff *d, int64_t parts)
+{
+    return d->sampled.parts > 1 ? report_factor(parts, d->sampled.parts)
+                                : report_number(d->sampled.unit, parts, 0);
 }
 
 static int mean_sign(const diff_part *a, const diff_part *b)
@@ -133,6 +139,7 @@ cli_text diff_word(const diff *d, const diff_row *row)
         return cli_format(row->tested ? "noise" : "untested");
     // Most samples changed one way, and a few changed more in the other.
     if ((change > 0) != (row->toward > 0)) return cli_format("mixed");
+    if (diff_is_sample(row)) return cli_format(change > 0 ? "more" : "less");
     return cli_format(change > 0 ? "slower" : "faster");
 }
 
@@ -140,6 +147,8 @@ static report_value value_of(const diff *d, const diff_row *row,
                              diff_metric metric, int side)
 {
     const diff_number n = diff_value(d, row, metric, side);
+    if (metric != DIFF_COUNT && diff_is_sample(row))
+        return diff_weight(d, n.number / n.of);
     const report_unit unit = metric == DIFF_COUNT          ? REPORT_COUNT
                              : row->subject == DIFF_MEMORY ? REPORT_BYTES
                                                            : REPORT_NS;
@@ -155,7 +164,8 @@ static report_evidence place_of(const diff *d, const diff_row *row)
     const diff_part *const p = &row->parts[side];
     report_evidence e = report_from_to(
         p->longest_file, p->longest_from_ns,
-        p->longest_from_ns + (row->subject == DIFF_MEMORY || p->longest_ns < 1
+        p->longest_from_ns + (row->subject == DIFF_MEMORY ||
+                                      diff_is_sample(row) || p->longest_ns < 1
                                   ? 1
                                   : p->longest_ns));
     (void)d;
@@ -163,7 +173,7 @@ static report_evidence place_of(const diff *d, const diff_row *row)
     return e;
 }
 
-enum { COLUMNS = 12 };
+enum { COLUMNS = 12, SAMPLES = 1u << DIFF_SAMPLE | 1u << DIFF_SAMPLE_STACK };
 
 // A configuration has a name like "8 x 128, 32 regs, 0+0 B: kernel".
 typedef struct config_name {
@@ -203,8 +213,11 @@ static void put_row(const diff *d, report_table *t, const diff_row *row)
         report_text(name.config),
         value_of(d, row, metric, 0),
         value_of(d, row, metric, 1),
-        report_number(row->subject == DIFF_MEMORY ? REPORT_BYTES : REPORT_NS,
-                      change, 0),
+        diff_is_sample(row)
+            ? diff_weight(d, change)
+            : report_number(row->subject == DIFF_MEMORY ? REPORT_BYTES
+                                                        : REPORT_NS,
+                            change, 0),
         report_share(change, a.of ? a.number / a.of : 0),
         report_string(word.s),
         row->tested ? report_string(p.s) : report_unknown(REPORT_TEXT),
@@ -258,9 +271,11 @@ static void put_total(const diff *d, report_table *t, uint32_t subjects,
     size_t n = 0;
     values[n++] = report_string("(total)");
     if (config) values[n++] = report_unknown(REPORT_TEXT);
-    values[n++] = report_ns(ns[0]);
-    values[n++] = report_ns(ns[1]);
-    values[n++] = report_ns(ns[1] - ns[0]);
+    const bool sampled = (subjects & SAMPLES) != 0;
+    const int64_t totals[] = { ns[0], ns[1], ns[1] - ns[0] };
+    for (int i = 0; i < 3; i++)
+        values[n++] =
+            sampled ? diff_weight(d, totals[i]) : report_ns(totals[i]);
     values[n++] = report_share(ns[1] - ns[0], ns[0]);
     values[n++] = report_unknown(REPORT_TEXT);
     values[n++] = report_unknown(REPORT_TEXT);
@@ -304,8 +319,9 @@ static void put_part(diff *d, report_section *s, const table_parts *p,
 bool diff_put_table(diff *d, report_section *s, uint32_t subjects,
                     const char *key, const char *title)
 {
-    const report_unit unit =
-        subjects == 1u << DIFF_MEMORY ? REPORT_BYTES : REPORT_NS;
+    const report_unit unit = subjects & SAMPLES              ? d->sampled.unit
+                             : subjects == 1u << DIFF_MEMORY ? REPORT_BYTES
+                                                             : REPORT_NS;
     const report_column all[COLUMNS] = {
         { "name", "name", REPORT_TEXT },
         { "config", "launched with", REPORT_TEXT },
@@ -545,6 +561,8 @@ bool diff_all_same(const diff *d)
     free(rows);
     for (size_t i = 0; i < d->stream_count; i++)
         if (!d->streams[i].same) return false;
+    const diff_sampled *const s = &d->sampled;
+    if (!s->alike && (s->counts[0] || s->counts[1])) return false;
     return rows && !count && !d->only[0] && !d->only[1];
 }
 
@@ -674,5 +692,10 @@ void diff_put_trust(const diff *d, report_section *s)
         report_note(s,
                     "For names with more than %s durations, evenly spaced ones "
                     "are used for the test and the median.",
+                    cli_count(DIFF_VALUES_MOST).s);
+    if (d->thinned_samples)
+        report_note(s,
+                    "For names with more than %s samples, evenly spaced ones "
+                    "are used for the median.",
                     cli_count(DIFF_VALUES_MOST).s);
 }

@@ -41,4 +41,7 @@ const char *diff_verdict_name(diff_verdict verdict);
 const char *diff_gate_state(const diff_gates *gates, const diff_gate *g);
 extern const char diff_gate_untested[];
 
+// A weight of samples, which rows have in parts of its unit.
+report_value diff_weight(const diff *d, int64_t parts);
+
 #endif // TS_TOOLS_DIFF_REPORT_PARTS_H

@@ -2,11 +2,12 @@
     rows.c - matches the rows of both sides and tests them
 */
 #include "tools/diff/diff.h"
+#include "tools/cli/search.h"
 
 const char *diff_subject_name(diff_subject subject)
 {
     static const char *const names[] = {
-#define X(name, text, title) text,
+#define X(name, text) text,
         DIFF_SUBJECTS(X)
 #undef X
     };
@@ -14,11 +15,6 @@ const char *diff_subject_name(diff_subject subject)
 }
 
 /* ---- Rows --------------------------------------------------------------- */
-
-static bool same_text(ts_text a, ts_text b)
-{
-    return a.size == b.size && !memcmp(a.text, b.text, a.size);
-}
 
 diff_row *diff_row_of(diff *d, diff_subject subject, ts_text name)
 {
@@ -28,7 +24,8 @@ diff_row *diff_row_of(diff *d, diff_subject subject, ts_text name)
     for (;; hash++) { // on a collision the next hash is tried
         const uint32_t at = cli_map_row(&d->index, hash);
         if (at == CLI_NONE) break;
-        if (d->rows[at].subject == subject && same_text(d->rows[at].name, name))
+        if (d->rows[at].subject == subject &&
+            cli_same_text(d->rows[at].name, name))
             return &d->rows[at];
     }
     if (!cli_grow(&d->rows, &d->row_room, d->row_count + 1, sizeof *d->rows) ||
@@ -97,13 +94,9 @@ uint32_t diff_step_at(const diff_side *side, int64_t time_ns)
 {
     const steps_result *const s = &side->steps;
     size_t low = 0, high = s->count;
-    while (low < high) { // the first step that ends after it
-        const size_t middle = low + (high - low) / 2;
-        if (s->steps[middle].end_ns > time_ns)
-            high = middle;
-        else
-            low = middle + 1;
-    }
+    while (low < high) // the first step that ends after it
+        cli_halve(&low, &high,
+                  s->steps[cli_middle(low, high)].end_ns <= time_ns);
     return low < s->count && s->steps[low].start_ns <= time_ns ? (uint32_t)low
                                                                : TS_NODE_NONE;
 }
@@ -183,7 +176,7 @@ static void describe(diff_part *p, int64_t *samples, size_t count,
                      int64_t *room)
 {
     p->sample_count = count;
-    sums_order(samples, count);
+    cli_sort_numbers(samples, count);
     p->center = sums_quantile(samples, count, 500);
     p->deviation = sums_deviation(samples, count, p->center, room);
 }
@@ -192,6 +185,22 @@ static bool enough(const diff_row *row, const size_t counts[2])
 {
     return counts[0] >= DIFF_SAMPLES_LEAST && counts[1] >= DIFF_SAMPLES_LEAST &&
            row->parts[0].count && row->parts[1].count;
+}
+
+static void set_median(diff_part *p)
+{
+    cli_sort_numbers(p->values, p->value_count);
+    p->median = sums_quantile(p->values, p->value_count, 500);
+}
+
+static void test_samples(const diff *d, diff_row *row)
+{
+    row->tested = d->sampled.timed;
+    if (row->tested)
+        row->p = diff_weights_test(&row->parts[0].weights,
+                                   &row->parts[1].weights, &row->toward);
+    for (int side = 0; side < 2; side++)
+        set_median(&row->parts[side]);
 }
 
 // samples: space for those of both sides, and as many again.
@@ -204,6 +213,10 @@ static void test_row(const diff *d, diff_row *row, int64_t *samples[3])
         counts[side] = single_samples(&row->parts[side], samples[side]);
         describe(&row->parts[side], samples[side], counts[side], samples[2]);
     }
+    if (diff_is_sample(row)) {
+        test_samples(d, row);
+        return;
+    }
     row->tested = row->tested_singles = enough(row, counts);
     if (row->tested)
         row->p = row->p_singles = diff_u_test(samples[0], counts[0], samples[1],
@@ -212,8 +225,7 @@ static void test_row(const diff *d, diff_row *row, int64_t *samples[3])
     row->by_step = has_steps(d, row);
     for (int side = 0; side < 2; side++) {
         diff_part *const p = &row->parts[side];
-        sums_order(p->values, p->value_count);
-        p->median = sums_quantile(p->values, p->value_count, 500);
+        set_median(p);
         if (!row->by_step) continue;
         counts[side] = step_samples(d, row, side, samples[side]);
         describe(p, samples[side], counts[side], samples[2]);
@@ -237,8 +249,11 @@ static bool adjust_rows(diff *d, diff_subject subject)
     const bool ok = p && to && diff_adjust(p, to, count);
     count = 0;
     for (size_t i = 0; ok && i < d->row_count; i++)
-        if (d->rows[i].subject == subject && d->rows[i].tested)
-            d->rows[i].adjusted = to[count++];
+        if (d->rows[i].subject == subject && d->rows[i].tested) {
+            diff_row *const row = &d->rows[i];
+            row->adjusted = to[count++];
+            row->by_chance = diff_is_sample(row) && row->adjusted > d->alpha;
+        }
     free(p);
     free(to);
     return ok;
@@ -255,7 +270,9 @@ bool diff_test_rows(diff *d)
     for (size_t i = 0; ok && i < d->row_count; i++) {
         test_row(d, &d->rows[i], samples);
         for (int side = 0; side < 2; side++)
-            d->thinned |= d->rows[i].parts[side].stride > 1;
+            if (d->rows[i].parts[side].stride > 1)
+                *(diff_is_sample(&d->rows[i]) ? &d->thinned_samples
+                                              : &d->thinned) = true;
     }
     for (int i = 0; i < 3; i++)
         free(samples[i]);
@@ -293,12 +310,12 @@ int64_t diff_change(const diff *d, const diff_row *row, diff_metric metric)
 
 bool diff_is_new(const diff_row *row)
 {
-    return !row->parts[0].count && row->parts[1].count;
+    return !row->parts[0].count && row->parts[1].count && !row->by_chance;
 }
 
 bool diff_is_gone(const diff_row *row)
 {
-    return row->parts[0].count && !row->parts[1].count;
+    return row->parts[0].count && !row->parts[1].count && !row->by_chance;
 }
 
 bool diff_is_significant(const diff *d, const diff_row *row)

@@ -45,8 +45,10 @@ static void put_hits(const diff *d, report_section *s, const diff_gates *gates)
                 report_string(g->text),
                 report_string(diff_verdict_name(hit->verdict)),
                 report_text(row->name),
-                report_number(unit, a.number / a.of, 0),
-                report_number(unit, b.number / b.of, 0),
+                diff_is_sample(row) ? diff_weight(d, a.number / a.of)
+                                    : report_number(unit, a.number / a.of, 0),
+                diff_is_sample(row) ? diff_weight(d, b.number / b.of)
+                                    : report_number(unit, b.number / b.of, 0),
                 report_string(percent.s),
                 hit->p < DIFF_CERTAIN ? report_string(p.s)
                                       : report_unknown(REPORT_TEXT),
@@ -248,10 +250,11 @@ static void add_part(char *text, size_t room, size_t count, const char *one,
                  cli_counted(count, one, more).s);
 }
 
+// one, more: what a row is, and what several are.
 static void put_subject(diff *d, report *r, uint32_t subjects, const char *key,
-                        const char *title, const char *what)
+                        const char *title, const char *one, const char *more)
 {
-    size_t rows = 0, changed = 0, counts = 0, fresh = 0, gone = 0;
+    size_t rows = 0, changed = 0, counts = 0, fresh = 0, gone = 0, unknown = 0;
     for (size_t i = 0; i < d->row_count; i++) {
         const diff_row *const row = &d->rows[i];
         if (!(subjects >> row->subject & 1)) continue;
@@ -262,6 +265,7 @@ static void put_subject(diff *d, report *r, uint32_t subjects, const char *key,
         const bool sure = diff_is_significant(d, row);
         changed += sure;
         counts += !sure && diff_differs(d, row);
+        unknown += !strcmp(diff_word(d, row).s, "untested");
     }
     if (!rows || !diff_any_changed(d, subjects)) return;
     report_section *const s = report_begin(r, key, title);
@@ -272,12 +276,37 @@ static void put_subject(diff *d, report *r, uint32_t subjects, const char *key,
              "differ only in number");
     add_part(text, sizeof text, fresh, "is new", "are new");
     add_part(text, sizeof text, gone, "is gone", "are gone");
+    add_part(text, sizeof text, unknown, "is untested", "are untested");
     if (*text)
-        report_answer(s, "Of %s %s%s.", cli_count(rows).s, what, text);
+        report_answer(s, "Of %s%s.", cli_counted(rows, one, more).s, text);
+    else if (rows == 1)
+        report_answer(s, "The %s differs by no more than noise.", one);
     else
         report_answer(s, "None of %s %s differs by more than noise.",
-                      cli_count(rows).s, what);
+                      cli_count(rows).s, more);
     diff_put_table(d, s, subjects, key, "What changed");
+}
+
+// Says why samples are not compared, if there are any.
+static void put_samples(diff *d, report *r)
+{
+    const diff_sampled *const s = &d->sampled;
+    if (s->alike) {
+        put_subject(d, r, BIT(SAMPLE), "samples",
+                    "Functions, by their own samples", "function", "functions");
+        put_subject(d, r, BIT(SAMPLE_STACK), "sample_stacks",
+                    "Call stacks, by their samples", "stack", "stacks");
+        return;
+    }
+    if (!s->counts[0] && !s->counts[1]) return;
+    report_section *const to =
+        report_begin(r, "samples", "Functions, by their own samples");
+    if (!s->counts[0] || !s->counts[1])
+        report_not_applicable(to, s->counts[0]
+                                      ? "Only A has samples of a profile."
+                                      : "Only B has samples of a profile.");
+    else
+        report_not_applicable(to, "A and B have samples of different kinds.");
 }
 
 static size_t rows_of(const diff *d, diff_subject subject)
@@ -294,26 +323,29 @@ void diff_report(diff *d, const diff_gates *gates, report *r)
     put_whole(d, r);
     if (gates->count) put_gates(d, gates, r);
     if (diff_all_same(d)) return;
-    put_subject(d, r, BIT(KERNEL), "kernels", "Kernels", "kernels");
+    put_subject(d, r, BIT(KERNEL), "kernels", "Kernels", "kernel", "kernels");
     put_subject(d, r, BIT(COPY) | BIT(COLLECTIVE), "transfers",
-                "Copies, memsets and collectives",
+                "Copies, memsets and collectives", "copy, memset or collective",
                 "copies, memsets and collectives");
     // If each kernel has only one configuration, the kernels were already
     // reported.
     if (rows_of(d, DIFF_CONFIG) > rows_of(d, DIFF_KERNEL))
         put_subject(d, r, BIT(CONFIG), "configs", "Launch configurations",
-                    "configurations");
+                    "configuration", "configurations");
     put_subject(d, r, BIT(ZONE_WORK), "zone_work",
-                "Zones, by the device time launched in them", "zones");
+                "Zones, by the device time launched in them", "zone", "zones");
     put_subject(d, r, BIT(STACK), "stacks",
-                "Stacks, by the device time launched from them", "stacks");
-    put_subject(d, r, BIT(ZONE), "zones", "Zones of the host", "zones");
-    put_subject(d, r, BIT(API), "api", "API calls", "functions");
-    put_subject(d, r, BIT(IDLE), "idle", "Idle time", "causes");
+                "Stacks, by the device time launched from them", "stack",
+                "stacks");
+    put_subject(d, r, BIT(ZONE), "zones", "Zones of the host", "zone", "zones");
+    put_subject(d, r, BIT(API), "api", "API calls", "function", "functions");
+    put_subject(d, r, BIT(IDLE), "idle", "Idle time", "cause", "causes");
     if (d->stream_count || d->only[0] || d->only[1]) {
         report_section *const s = report_begin(r, "schedule", "Schedule");
         put_streams(d, s);
         put_overlap(d, s);
     }
-    put_subject(d, r, BIT(MEMORY), "memory", "Memory at the peak", "pools");
+    put_subject(d, r, BIT(MEMORY), "memory", "Memory at the peak", "pool",
+                "pools");
+    put_samples(d, r);
 }

@@ -193,6 +193,12 @@ static uint64_t tail_of(uint64_t deviate)
     return tails[at] - (tails[at] - tails[at + 1]) * rest / 1000;
 }
 
+uint64_t diff_tail(double square)
+{
+    if (!(square < 64)) return tails[STEPS];
+    return tail_of(root((wide)(square * 400000000)));
+}
+
 static int by_value(const void *left, const void *right)
 {
     const int64_t *const a = left, *const b = right;

@@ -2,6 +2,8 @@
     advice.c - loads the trace for the rules of advice
 */
 #include "tools/analyze/advice/advice.h"
+#include "tools/analyze/figures/base/lanes.h"
+#include "tools/analyze/figures/base/model.h"
 
 /* ---- Operations ---------------------------------------------------------- */
 
@@ -83,38 +85,13 @@ bool advice_has_word(ts_text name, const char *const *words)
     return false;
 }
 
-static uint32_t find_lane(const advice *a, bool device, uint32_t file,
-                          uint32_t track)
+// Sets the indices of the stream and the device, 0 if they are unknown.
+static void place(advice_op *op, const ts_operation *o, lanes *all)
 {
-    ts_lane lane;
-    for (size_t i = 0; device ? ts_replay_device(a->replay, i, &lane)
-                              : ts_replay_lane(a->replay, i, &lane);
-         i++)
-        if (lane.file == file && lane.track == track) return (uint32_t)i;
-    return 0;
-}
-
-// Cache: the last stream, since streams repeat.
-typedef struct lane_cache {
-    uint32_t file, track, device_track, stream, device;
-} lane_cache;
-
-static void place(const advice *a, advice_op *op, const ts_operation *o,
-                  lane_cache *cache)
-{
-    enum { SLOTS = 64 };
-    lane_cache *const slot =
-        &cache[(o->track * UINT32_C(2654435761) + o->file) % SLOTS];
-    if (slot->file != o->file || slot->track != o->track ||
-        slot->device_track != o->device) {
-        slot->file = o->file;
-        slot->track = o->track;
-        slot->device_track = o->device;
-        slot->stream = find_lane(a, false, o->file, o->track);
-        slot->device = find_lane(a, true, o->file, o->device);
-    }
-    op->stream = slot->stream;
-    op->device = slot->device;
+    const size_t stream = lanes_stream(all, o);
+    const size_t device = lanes_device(all, o->file, o->device);
+    op->stream = stream < all->stream_count ? (uint32_t)stream : 0;
+    op->device = device < all->device_count ? (uint32_t)device : 0;
 }
 
 static void fill_op(const advice *a, advice_op *op, const ts_operation *o)
@@ -135,8 +112,7 @@ static void fill_op(const advice *a, advice_op *op, const ts_operation *o)
 
 static bool load_ops(advice *a)
 {
-    lane_cache cache[64];
-    memset(cache, 0xFF, sizeof cache);
+    lanes all;
     a->graph = ts_replay_graph(a->replay);
     a->op_count = a->graph.operation_count;
     a->stream_count = ts_replay_lane_count(a->replay);
@@ -145,16 +121,17 @@ static bool load_ops(advice *a)
     uint32_t *const last = malloc((a->stream_count + 1) * sizeof *last);
     for (size_t i = 0; last && i <= a->stream_count; i++)
         last[i] = TS_NODE_NONE;
+    const bool ok = lanes_open(&all, a->replay) && a->ops && last;
     ts_operation o;
-    for (uint32_t i = 0; a->ops && last && i < a->op_count; i++) {
+    for (uint32_t i = 0; ok && i < a->op_count; i++) {
         if (!ts_replay_operation(a->replay, i, &o)) break;
         advice_op *const op = &a->ops[i];
         fill_op(a, op, &o);
-        place(a, op, &o, cache);
+        place(op, &o, &all);
         op->before = last[op->stream];
         if (!op->skipped) last[op->stream] = i;
     }
-    const bool ok = a->ops && last;
+    lanes_close(&all);
     free(last);
     return ok;
 }
@@ -229,7 +206,7 @@ static void merge_parts(advice *a)
 {
     size_t count = 0;
     if (!a->part_count) return;
-    qsort(a->parts, a->part_count, sizeof *a->parts, by_place);
+    cli_sort(a->parts, a->part_count, sizeof *a->parts, by_place);
     for (size_t i = 1; i < a->part_count; i++) {
         advice_part *const last = &a->parts[count];
         if (a->parts[i].file != last->file ||
@@ -307,24 +284,14 @@ static bool load_path(advice *a)
     return true;
 }
 
-// Computes what the record is bound by. If several paths have the same length,
-// a model may choose another one.
-static bool load_bound(advice *a)
-{
-    ts_path path;
-    if (ts_replay_run(a->model, NULL) != TS_OK ||
-        ts_replay_path(a->model, &path) != TS_OK)
-        return false;
-    memcpy(a->cost_ns, path.cost_ns, sizeof a->cost_ns);
-    a->bound = path.bound;
-    return true;
-}
-
 static bool run_model(advice *a)
 {
-    const ts_replay_run_desc desc = { .mode = TS_REPLAY_MODEL };
+    const ts_replay_run_desc desc = { .mode = TS_REPLAY_MODEL, .brief = true };
     a->model = analyze_model(a->job);
-    if (!a->model || !load_bound(a) || ts_replay_run(a->model, &desc) != TS_OK)
+    // What the record is bound by: if several paths have the same length, a
+    // model may choose another one.
+    if (!a->model || !model_record_costs(a->job, a->cost_ns, &a->bound) ||
+        ts_replay_run(a->model, &desc) != TS_OK)
         return false;
     const ts_replay_stats *const s = ts_replay_result(a->model);
     a->makespan_ns = s->end_ns - s->start_ns;

@@ -111,6 +111,9 @@ typedef struct advice {
 // Returns false if memory runs out or the model cannot be run. Call
 // advice_close in any case.
 bool advice_open(advice *a, analyze_job *job);
+// Frees everything that advice_open and the rules made, findings included; also
+// after advice_open failed. The job keeps the replay, the model and the
+// timeline.
 void advice_close(advice *a);
 
 // Loads the calls of known classes, once (calls.c).
@@ -131,20 +134,26 @@ ts_text advice_raw_name(const advice *a, uint32_t op); // as recorded
 // Returns the node of a call, or of the call of an operation, with recorded
 // times.
 ts_node advice_node(const advice *a, uint32_t node);
+// Whether a node is a call. Nodes are numbered operations first, then calls,
+// then ends of calls; TS_NODE_NONE is none of them.
 static inline bool advice_is_call(const advice *a, uint32_t node)
 {
     return node >= a->op_count && node < a->op_count + a->graph.call_count;
 }
+// Whether an operation is work of a device whose recorded times are valid.
 static inline bool advice_works(const advice_op *op)
 {
     return !op->skipped &&
            (op->kind == TS_EVENT_KERNEL || op->kind == TS_EVENT_MEMCPY ||
             op->kind == TS_EVENT_MEMSET || op->kind == TS_EVENT_COLLECTIVE);
 }
+// Whether an operation is a collective whose recorded times are valid.
 static inline bool advice_communicates(const advice_op *op)
 {
     return op->kind == TS_EVENT_COLLECTIVE && !op->skipped;
 }
+// Returns the recorded duration in nanoseconds, which may be negative if the
+// operation is `skipped`.
 static inline int64_t advice_length(const advice_op *op)
 {
     return op->end_ns - op->start_ns;
@@ -212,6 +221,7 @@ typedef struct advice_dropped {
     int64_t gain_ns, held_ns;
 } advice_dropped;
 
+// Frees the changes and durations of a finding; its texts belong to the job.
 void advice_finding_close(advice_finding *f);
 // Adds a finding. Never returns NULL, even without memory.
 advice_finding *advice_find(advice *a, const advice_rule *rule);
@@ -238,12 +248,17 @@ typedef struct advice_mask {
 advice_mask advice_mask_open(advice *a);
 // Adds an operation to a mask.
 void advice_mask_add(const advice *a, advice_mask *mask, uint32_t op);
+// Frees a mask. Allowed after advice_change took its operations, and required
+// if it did not.
 void advice_mask_close(advice_mask *mask);
 // Adds all operations of a mask to the evidence.
 void advice_show_mask(const advice *a, advice_finding *f,
                       const advice_mask *mask);
-// Adds a change to a finding. Takes ownership of the mask, which is empty
-// afterwards; use a mask for one change only.
+// Adds a finding, and all operations of a mask to its evidence.
+advice_finding *advice_find_mask(advice *a, const advice_rule *rule,
+                                 const advice_mask *mask);
+// Adds a change to a finding. Takes ownership of `means`: use a mask for one
+// change only, and before that for the evidence. Its count and time stay.
 ts_change *advice_change(advice *a, advice_finding *f, ts_change_type type,
                          advice_mask *mask);
 // Returns the time that the operations of a mask and their calls have on the
@@ -259,8 +274,8 @@ typedef struct advice_spans {
 // Adds a span of a thread; times are on the axis of the replay.
 void advice_span_add(advice *a, advice_spans *spans, uint32_t file,
                      uint32_t thread, int64_t from_ns, int64_t to_ns);
-// Adds the spans to a finding. Takes ownership of the spans, which are empty
-// afterwards.
+// Adds the spans to a finding. Takes ownership of the list; their count and
+// time stay.
 void advice_spare(advice *a, advice_finding *f, advice_spans *spans);
 
 // Computes the gains, drops small findings and sorts the rest: by gain, then

@@ -78,6 +78,14 @@ void advice_show_mask(const advice *a, advice_finding *f,
         if (mask->means[i]) advice_show_op(a, f, i);
 }
 
+advice_finding *advice_find_mask(advice *a, const advice_rule *rule,
+                                 const advice_mask *mask)
+{
+    advice_finding *const f = advice_find(a, rule);
+    advice_show_mask(a, f, mask);
+    return f;
+}
+
 void advice_mask_close(advice_mask *mask)
 {
     free(mask->means);
@@ -131,7 +139,7 @@ ts_change *advice_change(advice *a, advice_finding *f, ts_change_type type,
                         : f->at_most_ns + most;
     if (mask) {
         change->operations = mask->means;
-        memset(mask, 0, sizeof *mask);
+        mask->means = NULL;
     }
     return change;
 }
@@ -158,7 +166,7 @@ void advice_spare(advice *a, advice_finding *f, advice_spans *spans)
     change->spans = spans->list;
     change->span_count = spans->count;
     f->at_most_ns = a->makespan_ns; // waits are removed too
-    memset(spans, 0, sizeof *spans);
+    spans->list = NULL;
 }
 
 /* ---- Gains --------------------------------------------------------------- */
@@ -180,7 +188,8 @@ static bool run_finding(advice *a, advice_finding *f)
                                       .durations_ns = f->durations_ns,
                                       .changes = f->changes,
                                       .change_count = f->change_count,
-                                      .copy_engines = f->copy_engines };
+                                      .copy_engines = f->copy_engines,
+                                      .brief = true };
     if (ts_replay_run(a->model, &desc) != TS_OK) return false;
     const ts_replay_stats *const s = ts_replay_result(a->model);
     a->runs++;
@@ -197,7 +206,8 @@ static bool run_free_host(advice *a, advice_finding *f)
     const ts_change change = { .type = TS_CHANGE_HOST, .factor = { 0, 1 } };
     const ts_replay_run_desc desc = { .mode = TS_REPLAY_MODEL,
                                       .changes = &change,
-                                      .change_count = 1 };
+                                      .change_count = 1,
+                                      .brief = true };
     if (ts_replay_run(a->model, &desc) != TS_OK) return false;
     const ts_replay_stats *const s = ts_replay_result(a->model);
     a->runs++;

@@ -2,6 +2,7 @@
     rule_bucket.c - advice: many small collectives in a row
 */
 #include "tools/analyze/advice/rule.h"
+#include "tools/cli/search.h"
 
 // The minimum duration of collectives of a name, whatever their size.
 typedef struct least {
@@ -114,13 +115,9 @@ static const ts_host_span *zone_around(const advice_spans *zones,
                                        const ts_host_span *at)
 {
     size_t low = 0, high = zones->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (by_start(&zones->list[middle], at) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high)
+        cli_halve(&low, &high,
+                  by_start(&zones->list[cli_middle(low, high)], at) <= 0);
     const ts_host_span *found = NULL;
     for (int depth = 0; low-- > 0 && depth < 8; depth++) {
         const ts_host_span *const z = &zones->list[low];
@@ -180,10 +177,7 @@ void rule_small_collectives(advice *a, const advice_rule *rule)
     }
     if (!a->failed && mask.count &&
         (int64_t)mask.count >= advice_limit(a, rule, "count")) {
-        const uint64_t count = mask.count;
-        const int64_t ns = mask.ns;
-        advice_finding *const f = advice_find(a, rule);
-        advice_show_mask(a, f, &mask);
+        advice_finding *const f = advice_find_mask(a, rule, &mask);
         f->durations_ns = durations;
         advice_change(a, f, TS_CHANGE_FUSE, &mask);
         spare_zones(a, joined, &spans);
@@ -193,9 +187,10 @@ void rule_small_collectives(advice *a, const advice_rule *rule)
         ADVICE_SAY(a, f, what,
                    "%s of at most %s directly follow another of the same kind: "
                    "%s in total, %s each on average.",
-                   cli_counted(count, "collective", "collectives").s,
+                   cli_counted(mask.count, "collective", "collectives").s,
                    bytes ? cli_bytes(most).s : cli_time(time_ns).s,
-                   cli_time(ns).s, cli_time(ns / (int64_t)count).s);
+                   cli_time(mask.ns).s,
+                   cli_time(mask.ns / (int64_t)mask.count).s);
         ADVICE_SAY(a, f, todo,
                    "Combine them into one (larger buckets, coalescing, group "
                    "calls): each has the same latency.");

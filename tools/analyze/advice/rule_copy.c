@@ -2,6 +2,7 @@
     rule_copy.c - advice: copies between host and device
 */
 #include "tools/analyze/advice/rule.h"
+#include "tools/cli/search.h"
 
 enum { TO_DEVICE = 1, TO_HOST = 2, PEER = 5, PAGEABLE = 1, PINNED = 2 };
 
@@ -94,12 +95,9 @@ static void find_pageable(advice *a, const advice_rule *rule, uint8_t type)
         to.ns = INT64_C(1000000000);
     }
     if (mask.count && mask.ns) {
-        const uint64_t count = mask.count;
-        const int64_t ns = mask.ns;
-        advice_finding *const f = advice_find(a, rule);
-        advice_show_mask(a, f, &mask);
+        advice_finding *const f = advice_find_mask(a, rule, &mask);
         ts_change *const change = advice_change(a, f, TS_CHANGE_SCALE, &mask);
-        const uint32_t now = rate_of(bytes, ns);
+        const uint32_t now = rate_of(bytes, mask.ns);
         const uint32_t then = rate_of(to.bytes, to.ns);
         change->factor.num = now < then ? now : 1;
         change->factor.den = now < then ? then : 1;
@@ -108,10 +106,10 @@ static void find_pageable(advice *a, const advice_rule *rule, uint8_t type)
         ADVICE_SAY(a, f, what,
                    "%s %s of at least %s, %s in total, %s through pageable "
                    "memory at %s; %s %s.",
-                   cli_counted(count, "copy", "copies").s, direction(type),
+                   cli_counted(mask.count, "copy", "copies").s, direction(type),
                    cli_bytes(least).s, cli_bytes(bytes).s,
-                   count == 1 ? "goes" : "go",
-                   report_words(report_rate(bytes, ns)).s,
+                   mask.count == 1 ? "goes" : "go",
+                   report_words(report_rate(bytes, mask.ns)).s,
                    measured ? "pinned copies in this trace reach"
                             : "pinned memory is assumed to reach",
                    report_words(report_rate(to.bytes, to.ns)).s);
@@ -144,8 +142,7 @@ void rule_exposed_copy(advice *a, const advice_rule *rule)
     for (uint32_t i = 0; i < a->op_count; i++)
         if (crosses(&a->ops[i])) advice_mask_add(a, &mask, i);
     if (mask.count) {
-        advice_finding *const f = advice_find(a, rule);
-        advice_show_mask(a, f, &mask);
+        advice_finding *const f = advice_find_mask(a, rule, &mask);
         const cli_text work = cli_time(mask.ns);
         advice_change(a, f, TS_CHANGE_OVERLAP, &mask);
         ADVICE_SAY(a, f, title, "copies do not overlap with kernels");
@@ -181,10 +178,7 @@ void rule_copy_bound(advice *a, const advice_rule *rule)
         bytes += a->ops[i].size;
     }
     if (mask.count) {
-        const uint64_t count = mask.count;
-        const int64_t ns = mask.ns;
-        advice_finding *const f = advice_find(a, rule);
-        advice_show_mask(a, f, &mask);
+        advice_finding *const f = advice_find_mask(a, rule, &mask);
         advice_change(a, f, TS_CHANGE_REMOVE, &mask);
         ADVICE_SAY(a, f, title, "copies limit the run");
         ADVICE_SAY(
@@ -194,9 +188,9 @@ void rule_copy_bound(advice *a, const advice_rule *rule)
             cli_time(a->cost_ns[TS_COST_COPY]).s,
             report_words(report_share(a->cost_ns[TS_COST_COPY], a->recorded_ns))
                 .s,
-            cli_counted(count, "copy", "copies").s,
-            count == 1 ? "brings" : "bring", cli_bytes(bytes).s,
-            report_words(report_rate(bytes, ns)).s);
+            cli_counted(mask.count, "copy", "copies").s,
+            mask.count == 1 ? "brings" : "bring", cli_bytes(bytes).s,
+            report_words(report_rate(bytes, mask.ns)).s);
         ADVICE_SAY(a, f, todo,
                    "Keep reused data (weights, tables) on the device, copy "
                    "smaller data (a smaller type), or share one copy among "
@@ -233,17 +227,14 @@ void rule_small_copies(advice *a, const advice_rule *rule)
         bytes += a->ops[i].size;
     }
     if ((int64_t)mask.count >= advice_limit(a, rule, "count") && mask.count) {
-        const uint64_t count = mask.count;
-        const int64_t ns = mask.ns;
-        advice_finding *const f = advice_find(a, rule);
-        advice_show_mask(a, f, &mask);
+        advice_finding *const f = advice_find_mask(a, rule, &mask);
         advice_change(a, f, TS_CHANGE_FUSE, &mask);
         ADVICE_SAY(a, f, title, "many small copies in sequence");
         ADVICE_SAY(a, f, what,
                    "%s of at most %s directly follow another of the same "
                    "direction on the same stream: %s in %s.",
-                   cli_counted(count, "copy", "copies").s, cli_bytes(most).s,
-                   cli_bytes(bytes).s, cli_time(ns).s);
+                   cli_counted(mask.count, "copy", "copies").s,
+                   cli_bytes(most).s, cli_bytes(bytes).s, cli_time(mask.ns).s);
         ADVICE_SAY(a, f, todo,
                    "Put the data into one buffer and copy that, or use a "
                    "batched copy; pass small arguments with the launch.");
@@ -294,12 +285,11 @@ static uint32_t came_from(const advice *a, const bounce *all, size_t count,
     uint32_t found = TS_NODE_NONE;
     size_t low = 0, high = count;
     while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (all[middle].file < a->ops[op].file ||
-            (all[middle].file == a->ops[op].file && all[middle].address < from))
-            low = middle + 1;
-        else
-            high = middle;
+        const size_t middle = cli_middle(low, high);
+        cli_halve(&low, &high,
+                  all[middle].file < a->ops[op].file ||
+                      (all[middle].file == a->ops[op].file &&
+                       all[middle].address < from));
     }
     for (; from && low < count && all[low].address == from &&
            all[low].file == a->ops[op].file;
@@ -328,8 +318,7 @@ void rule_bounced_copy(advice *a, const advice_rule *rule)
         devices += a->ops[from].device != a->ops[i].device;
     }
     if (pairs && (int64_t)pairs >= advice_limit(a, rule, "count")) {
-        advice_finding *const f = advice_find(a, rule);
-        advice_show_mask(a, f, &mask);
+        advice_finding *const f = advice_find_mask(a, rule, &mask);
         advice_change(a, f, TS_CHANGE_REMOVE, &mask);
         ADVICE_SAY(a, f, title, "data is copied to the host and back");
         ADVICE_SAY(a, f, what,
@@ -372,17 +361,14 @@ void rule_overwritten_set(advice *a, const advice_rule *rule)
         bytes += size;
     }
     if (mask.count && (int64_t)mask.count >= advice_limit(a, rule, "count")) {
-        const uint64_t count = mask.count;
-        const int64_t ns = mask.ns;
-        advice_finding *const f = advice_find(a, rule);
-        advice_show_mask(a, f, &mask);
+        advice_finding *const f = advice_find_mask(a, rule, &mask);
         advice_change(a, f, TS_CHANGE_REMOVE, &mask);
         ADVICE_SAY(a, f, title, "memory is set and then overwritten");
         ADVICE_SAY(a, f, what,
                    "%s, %s and %s in total: the next operation of the stream "
                    "overwrites the whole range.",
-                   cli_counted(count, "memset", "memsets").s,
-                   cli_bytes(bytes).s, cli_time(ns).s);
+                   cli_counted(mask.count, "memset", "memsets").s,
+                   cli_bytes(bytes).s, cli_time(mask.ns).s);
         ADVICE_SAY(a, f, todo, "Remove these memsets.");
         ADVICE_SAY(a, f, how, "replay without them and their calls");
     }

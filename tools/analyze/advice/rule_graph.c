@@ -95,7 +95,7 @@ static void list_steps(capture *c)
         *s = one;
     }
     free(launched);
-    if (c->count > 1) qsort(c->steps, c->count, sizeof *c->steps, by_thread);
+    cli_sort(c->steps, c->count, sizeof *c->steps, by_thread);
 }
 
 // Divides the launches into segments, which end at launches that cannot be
@@ -145,6 +145,11 @@ static int by_symbol(const void *left, const void *right)
     return (a->first > b->first) - (a->first < b->first);
 }
 
+static uint64_t symbol_number(const void *of)
+{
+    return ((const symbol_count *)of)->symbol;
+}
+
 // Returns the rarest symbol that is frequent enough, which begins an iteration;
 // symbol 0 if there is none.
 static uint32_t anchor_of(const capture *c, size_t first, size_t end)
@@ -157,7 +162,7 @@ static uint32_t anchor_of(const capture *c, size_t first, size_t end)
         all[i - first].symbol = c->steps[i].symbol;
         all[i - first].first = (uint32_t)(i - first);
     }
-    qsort(all, end - first, sizeof *all, by_symbol);
+    cli_sort_by(all, end - first, sizeof *all, symbol_number, by_symbol);
     for (size_t i = 0, next; i < end - first; i = next) {
         for (next = i + 1;
              next < end - first && all[next].symbol == all[i].symbol;)

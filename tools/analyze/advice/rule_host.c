@@ -139,20 +139,9 @@ static void count_part(void *user, const inside_span *span, int64_t from_ns,
     }
 }
 
-// Reads the zones and calls that were open during these parts.
-static bool walk(advice *a, zone_parts *z, const advice_part *parts,
-                 size_t count)
+// Reads the zones and calls that were open during these spans.
+static bool walk(advice *a, zone_parts *z, inside_span *spans, size_t count)
 {
-    inside_span *const spans = calloc(count + 1, sizeof *spans);
-    for (size_t i = 0; spans && i < count; i++) {
-        const inside_span span = { parts[i].file,
-                                   parts[i].thread,
-                                   parts[i].from_ns,
-                                   parts[i].to_ns,
-                                   i,
-                                   0 };
-        spans[i] = span;
-    }
     const bool ok =
         spans && inside_parts(a->replay, spans, count, count_part, z);
     free(spans);
@@ -160,10 +149,19 @@ static bool walk(advice *a, zone_parts *z, const advice_part *parts,
     return ok;
 }
 
+static inside_span span_of(const advice_part *part, size_t index)
+{
+    return (inside_span){ part->file,  part->thread, part->from_ns,
+                          part->to_ns, index,        0 };
+}
+
 // Collects the host time on the critical path.
 static bool walk_path(advice *a, zone_parts *z)
 {
-    return walk(a, z, a->parts, a->part_count);
+    inside_span *const spans = calloc(a->part_count + 1, sizeof *spans);
+    for (size_t i = 0; spans && i < a->part_count; i++)
+        spans[i] = span_of(&a->parts[i], i);
+    return walk(a, z, spans, a->part_count);
 }
 
 typedef struct thread_call {
@@ -194,8 +192,7 @@ static thread_call *list_calls(advice *a)
         call->waits = true;
         call->at.to_ns = a->waits[i].end_ns;
     }
-    if (all && a->graph.call_count)
-        qsort(all, a->graph.call_count, sizeof *all, by_place);
+    if (all) cli_sort(all, a->graph.call_count, sizeof *all, by_place);
     return all;
 }
 
@@ -205,26 +202,24 @@ static thread_call *list_calls(advice *a)
 static bool walk_threads(advice *a, zone_parts *z)
 {
     thread_call *const calls = list_calls(a);
-    advice_part *const parts =
-        calloc((size_t)a->graph.call_count + 1, sizeof *parts);
+    inside_span *const spans =
+        calloc((size_t)a->graph.call_count + 1, sizeof *spans);
     size_t count = 0;
     const thread_call *before = NULL; // previous call of the same thread
-    for (uint32_t i = 0; calls && parts && i < a->graph.call_count; i++) {
-        const advice_part *const at = &calls[i].at;
+    for (uint32_t i = 0; calls && spans && i < a->graph.call_count; i++) {
+        advice_part part = calls[i].at;
         if (before &&
-            (before->at.file != at->file || before->at.thread != at->thread))
+            (before->at.file != part.file || before->at.thread != part.thread))
             before = NULL;
-        parts[count] = *at;
-        if (before) parts[count].from_ns = before->at.to_ns;
-        if (calls[i].waits) parts[count].to_ns = at->from_ns;
-        count += parts[count].to_ns > parts[count].from_ns;
+        if (before) part.from_ns = before->at.to_ns;
+        if (calls[i].waits) part.to_ns = calls[i].at.from_ns;
+        spans[count] = span_of(&part, count);
+        count += part.to_ns > part.from_ns;
         before = &calls[i];
     }
-    const bool ok = calls && parts && walk(a, z, parts, count);
+    if (!calls) a->failed = true;
     free(calls);
-    free(parts);
-    if (!ok) a->failed = true;
-    return ok;
+    return walk(a, z, spans, count) && !a->failed;
 }
 
 static void close_parts(zone_parts *z)
@@ -273,7 +268,7 @@ void rule_host_zone(advice *a, const advice_rule *rule)
     names_index names;
     zone_parts z = { .a = a, .names = &names };
     const size_t most = (size_t)advice_limit(a, rule, "zones");
-    if (!names_open(&names, a->replay)) {
+    if (!names_of_job(&names, a->job)) {
         a->failed = true;
     } else if (walk_path(a, &z)) {
         sums_sort(&z.zones);
@@ -361,7 +356,7 @@ static launch *list_launches(advice *a, size_t *count)
         all[(*count)++] = one;
     }
     if (!all) a->failed = true;
-    if (all && *count > 1) qsort(all, *count, sizeof *all, by_start);
+    if (all) cli_sort(all, *count, sizeof *all, by_start);
     return all;
 }
 
@@ -385,12 +380,6 @@ static void mark_shared(launch *all, size_t count)
     }
 }
 
-static int by_length(const void *left, const void *right)
-{
-    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return (a > b) - (a < b);
-}
-
 static int64_t median_alone(const launch *all, size_t count, bool shared,
                             uint64_t *number)
 {
@@ -399,7 +388,7 @@ static int64_t median_alone(const launch *all, size_t count, bool shared,
     for (size_t i = 0; lengths && i < count; i++)
         if (all[i].shared == shared)
             lengths[n++] = all[i].end_ns - all[i].start_ns;
-    if (lengths && n) qsort(lengths, n, sizeof *lengths, by_length);
+    if (lengths) cli_sort_numbers(lengths, n);
     const int64_t middle = lengths ? sums_quantile(lengths, n, 500) : 0;
     free(lengths);
     *number = n;
@@ -431,7 +420,6 @@ void rule_contended_launches(advice *a, const advice_rule *rule)
     if (longest) {
         advice_finding *const f = advice_find(a, rule);
         advice_show_time(f, longest->file, longest->start_ns, longest->end_ns);
-        const int64_t ns = spans.ns;
         advice_spare(a, f, &spans);
         ADVICE_SAY(a, f, title,
                    "threads launch concurrently and delay each other");
@@ -440,7 +428,7 @@ void rule_contended_launches(advice *a, const advice_rule *rule)
                    "take %s in the median, %s other launches %s: %s more in "
                    "total.",
                    cli_count(shared).s, cli_time(slow).s, cli_count(alone).s,
-                   cli_time(usual).s, cli_time(ns).s);
+                   cli_time(usual).s, cli_time(spans.ns).s);
         ADVICE_SAY(a, f, todo,
                    "Launch from one thread, or capture the launches of one "
                    "thread into a graph: the driver takes a lock for each "

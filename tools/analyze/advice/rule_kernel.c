@@ -33,7 +33,25 @@ static int by_path(const void *left, const void *right)
     return (a->first > b->first) - (a->first < b->first);
 }
 
-typedef bool (*kernel_test)(const advice *a, const advice_rule *rule,
+// The thresholds that tests of kernels use, 0 where a rule has none.
+typedef struct kernel_limits {
+    uint64_t occupancy, empty, waves, filled;
+    int64_t ns;
+} kernel_limits;
+
+static kernel_limits limits_of(const advice *a, const advice_rule *rule)
+{
+    const kernel_limits limits = {
+        .occupancy = (uint64_t)advice_limit(a, rule, "occupancy"),
+        .empty = (uint64_t)advice_limit(a, rule, "empty"),
+        .waves = (uint64_t)advice_limit(a, rule, "waves"),
+        .filled = (uint64_t)advice_limit(a, rule, "filled"),
+        .ns = advice_limit(a, rule, "time"),
+    };
+    return limits;
+}
+
+typedef bool (*kernel_test)(const advice *a, const kernel_limits *limits,
                             uint32_t op);
 
 static bool is_kernel(const advice *a, uint32_t op)
@@ -45,12 +63,13 @@ static bool is_kernel(const advice *a, uint32_t op)
 static groups group_kernels(advice *a, const advice_rule *rule,
                             kernel_test test)
 {
+    const kernel_limits limits = limits_of(a, rule);
     groups g = { 0 };
-    a->failed |= !names_open(&g.names, a->replay);
+    a->failed |= !names_of_job(&g.names, a->job);
     g.list = calloc(g.names.count + 1, sizeof *g.list);
     a->failed |= !g.list;
     for (uint32_t i = 0; i < a->op_count && !a->failed; i++) {
-        if (!is_kernel(a, i) || (test && !test(a, rule, i))) continue;
+        if (!is_kernel(a, i) || (test && !test(a, &limits, i))) continue;
         group *const to = &g.list[g.names.of[i]];
         if (!to->count++) {
             to->name = g.names.of[i];
@@ -67,10 +86,11 @@ static groups group_kernels(advice *a, const advice_rule *rule,
 static advice_mask mask_of(advice *a, const advice_rule *rule, const groups *g,
                            const group *of, kernel_test test)
 {
+    const kernel_limits limits = limits_of(a, rule);
     advice_mask mask = advice_mask_open(a);
     for (uint32_t i = 0; i < a->op_count; i++)
         if (is_kernel(a, i) && g->names.of[i] == of->name &&
-            (!test || test(a, rule, i)))
+            (!test || test(a, &limits, i)))
             advice_mask_add(a, &mask, i);
     return mask;
 }
@@ -109,8 +129,7 @@ void rule_hot_kernel(advice *a, const advice_rule *rule)
             break;
         advice_mask mask = mask_of(a, rule, &g, k, NULL);
         const ts_text name = advice_label(a, k->first);
-        advice_finding *const f = advice_find(a, rule);
-        advice_show_mask(a, f, &mask);
+        advice_finding *const f = advice_find_mask(a, rule, &mask);
         ts_change *const change = advice_change(a, f, TS_CHANGE_SCALE, &mask);
         change->factor.num = percent;
         change->factor.den = 100;
@@ -141,13 +160,13 @@ void rule_hot_kernel(advice *a, const advice_rule *rule)
 
 /* ---- low-occupancy ------------------------------------------------------- */
 
-static bool is_cramped(const advice *a, const advice_rule *rule, uint32_t op)
+static bool is_cramped(const advice *a, const kernel_limits *limits,
+                       uint32_t op)
 {
     occupancy o;
     return occupancy_at(a, op, &o) && o.limiter != OCCUPANCY_WARPS &&
            o.limiter != OCCUPANCY_GRID &&
-           (uint64_t)advice_limit(a, rule, "occupancy") * o.warps_most >=
-               10000 * o.warps &&
+           limits->occupancy * o.warps_most >= 10000 * o.warps &&
            !advice_has_word(advice_raw_name(a, op), tuned);
 }
 
@@ -191,24 +210,22 @@ void rule_low_occupancy(advice *a, const advice_rule *rule)
 
 /* ---- tail-effect, small-grid --------------------------------------------- */
 
-static bool has_tail(const advice *a, const advice_rule *rule, uint32_t op)
+static bool has_tail(const advice *a, const kernel_limits *limits, uint32_t op)
 {
     occupancy o;
     if (!occupancy_at(a, op, &o) || o.waves < 2) return false;
     const uint64_t slots = o.waves * o.wave_blocks;
-    return o.waves <= (uint64_t)advice_limit(a, rule, "waves") &&
-           (slots - o.grid_blocks) * 10000 >=
-               (uint64_t)advice_limit(a, rule, "empty") * slots;
+    return o.waves <= limits->waves &&
+           (slots - o.grid_blocks) * 10000 >= limits->empty * slots;
 }
 
-static bool is_small(const advice *a, const advice_rule *rule, uint32_t op)
+static bool is_small(const advice *a, const kernel_limits *limits, uint32_t op)
 {
     occupancy o;
     const advice_device *const d = &a->devices[a->ops[op].device];
     return occupancy_at(a, op, &o) &&
-           advice_length(&a->ops[op]) >= advice_limit(a, rule, "time") &&
-           o.grid_blocks * 10000 <=
-               d->multiprocessors * (uint64_t)advice_limit(a, rule, "filled");
+           advice_length(&a->ops[op]) >= limits->ns &&
+           o.grid_blocks * 10000 <= d->multiprocessors * limits->filled;
 }
 
 // Returns new durations for kernels that pass a test, as if they used the full
@@ -216,12 +233,13 @@ static bool is_small(const advice *a, const advice_rule *rule, uint32_t op)
 static int64_t *shrink(advice *a, const advice_rule *rule, kernel_test test,
                        bool waves, advice_mask *mask)
 {
+    const kernel_limits limits = limits_of(a, rule);
     int64_t *const durations = calloc(a->op_count + 1, sizeof *durations);
     if (!durations) a->failed = true;
     for (uint32_t i = 0; durations && i < a->op_count; i++) {
         const int64_t length = advice_length(&a->ops[i]);
         durations[i] = length > 0 ? length : 0;
-        if (!is_kernel(a, i) || !test(a, rule, i)) continue;
+        if (!is_kernel(a, i) || !test(a, &limits, i)) continue;
         occupancy o;
         occupancy_at(a, i, &o);
         const uint64_t all = waves
@@ -245,8 +263,7 @@ static void find_shrunk(advice *a, const advice_rule *rule, kernel_test test,
         occupancy o;
         occupancy_at(a, first, &o);
         const ts_text name = advice_label(a, first);
-        advice_finding *const f = advice_find(a, rule);
-        advice_show_mask(a, f, &mask);
+        advice_finding *const f = advice_find_mask(a, rule, &mask);
         f->durations_ns = durations;
         f->at_most_ns = advice_path_of(a, &mask);
         const char *const have = mask.count == 1 ? "has" : "have";

@@ -187,7 +187,7 @@ void rule_fusible_sequence(advice *a, const advice_rule *rule)
     const size_t least = (size_t)advice_limit(a, rule, "count");
     names_index names = { 0 };
     patterns_result r = { 0 };
-    if (names_open(&names, a->replay) &&
+    if (names_of_job(&names, a->job) &&
         patterns_open(&r, a->replay, &names, advice_limit(a, rule, "time"))) {
         // Patterns are sorted by the time between their kernels.
         for (size_t i = 0; i < r.count; i++) {

@@ -4,6 +4,7 @@
 #include "tools/analyze/figures/operations/memory.h"
 #include "tools/analyze/figures/time/steps.h"
 #include "tools/analyze/advice/rule.h"
+#include "tools/cli/search.h"
 
 /* ---- Memory -------------------------------------------------------------- */
 
@@ -38,7 +39,7 @@ void advice_close_memory(advice *a)
 
 static ts_text pool_name(const advice *a, const memory_pool *p)
 {
-    static const ts_text heap = { "the heap", 8 };
+    static const ts_text heap = { "The heap", 8 };
     if (p->name.size) return p->name;
     return p->device ? analyze_track(a->job, p->file, p->device) : heap;
 }
@@ -127,13 +128,9 @@ static steps_result load_steps(advice *a)
 static size_t step_at(const steps_result *steps, int64_t time_ns)
 {
     size_t low = 0, high = steps->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (steps->steps[middle].end_ns < time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high)
+        cli_halve(&low, &high,
+                  steps->steps[cli_middle(low, high)].end_ns < time_ns);
     return low;
 }
 
@@ -224,7 +221,7 @@ static int64_t median_step(advice *a, const steps_result *steps)
     }
     for (size_t i = 0; i < steps->count; i++)
         times[i] = length_of(steps, i);
-    sums_order(times, steps->count);
+    cli_sort_numbers(times, steps->count);
     const int64_t middle = sums_quantile(times, steps->count, 500);
     free(times);
     return middle;

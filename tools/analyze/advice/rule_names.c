@@ -57,9 +57,7 @@ static advice_finding *find_mask(advice *a, const advice_rule *rule,
     if (!mask->count || !mask->means ||
         !advice_reaches(a, rule, "share", mask->ns, all))
         return NULL;
-    advice_finding *const f = advice_find(a, rule);
-    for (uint32_t i = 0; i < a->op_count; i++)
-        if (mask->means[i]) advice_show_op(a, f, i);
+    advice_finding *const f = advice_find_mask(a, rule, mask);
     const uint32_t longest = f->evidence.operations[0];
     const ts_text name = advice_label(a, longest);
     ADVICE_SAY(a, f, what,
@@ -226,6 +224,7 @@ static uint64_t threads_of(const ts_launch_entry *l)
 
 void rule_ragged_block(advice *a, const advice_rule *rule)
 {
+    const uint64_t least = (uint64_t)advice_limit(a, rule, "empty");
     advice_mask mask = advice_mask_open(a);
     int64_t *const durations = calloc(a->op_count + 1, sizeof *durations);
     if (!durations) a->failed = true;
@@ -239,9 +238,7 @@ void rule_ragged_block(advice *a, const advice_rule *rule)
                                   : 32;
         const uint64_t threads = threads_of(l);
         const uint64_t full = (threads + warp - 1) / warp * warp;
-        if ((full - threads) * 10000 <
-            full * (uint64_t)advice_limit(a, rule, "empty"))
-            continue;
+        if ((full - threads) * 10000 < full * least) continue;
         durations[i] = calc_part_of(length, threads, full);
         advice_mask_add(a, &mask, i);
     }

@@ -53,9 +53,7 @@ void rule_redundant_wait(advice *a, const advice_rule *rule)
         advice_mask_add(a, &mask, sync.needless_waits[i].operation);
     if (!a->failed && mask.count &&
         (int64_t)mask.count >= advice_limit(a, rule, "count")) {
-        advice_finding *const f = advice_find(a, rule);
-        for (uint32_t i = 0; i < a->op_count; i++)
-            if (mask.means[i]) advice_show_op(a, f, i);
+        advice_finding *const f = advice_find_mask(a, rule, &mask);
         advice_change(a, f, TS_CHANGE_REMOVE, &mask);
         ADVICE_SAY(a, f, title, "streams wait again for completed work");
         ADVICE_SAY(a, f, what,

@@ -15,18 +15,15 @@ void rule_exposed_communication(advice *a, const advice_rule *rule)
     for (uint32_t i = 0; i < a->op_count; i++)
         if (advice_communicates(&a->ops[i])) advice_mask_add(a, &mask, i);
     if (mask.count) {
-        const uint64_t count = mask.count;
-        const int64_t ns = mask.ns;
-        advice_finding *const f = advice_find(a, rule);
-        advice_show_mask(a, f, &mask);
+        advice_finding *const f = advice_find_mask(a, rule, &mask);
         advice_change(a, f, TS_CHANGE_OVERLAP, &mask);
         ADVICE_SAY(a, f, title, "communication is not hidden");
         ADVICE_SAY(
             a, f, what,
             "%s, %s in total: for %s of that (%s of the devices' time), no "
             "kernel runs concurrently.",
-            cli_counted(count, "collective", "collectives").s, cli_time(ns).s,
-            cli_time(alone).s,
+            cli_counted(mask.count, "collective", "collectives").s,
+            cli_time(mask.ns).s, cli_time(alone).s,
             report_words(report_share(alone, t->busy_ns + t->idle_ns)).s);
         ADVICE_SAY(a, f, todo,
                    "Start collectives as soon as their data is ready, on a "
@@ -136,17 +133,15 @@ void rule_collective_skew(advice *a, const advice_rule *rule)
         a, (uint64_t)advice_limit(a, rule, "count"), &mask, &waited);
     if (durations && mask.count &&
         advice_reaches(a, rule, "share", waited, a->process_ns)) {
-        const uint64_t count = mask.count;
-        advice_finding *const f = advice_find(a, rule);
-        advice_show_mask(a, f, &mask);
+        advice_finding *const f = advice_find_mask(a, rule, &mask);
         f->durations_ns = durations;
         f->at_most_ns = advice_path_of(a, &mask);
         ADVICE_SAY(a, f, title, "collectives wait for other ranks");
         ADVICE_SAY(a, f, what,
                    "%s %s %s longer than the fastest tenth of the same size on "
                    "the same communicator.",
-                   cli_counted(count, "collective", "collectives").s,
-                   count == 1 ? "takes" : "take", cli_time(waited).s);
+                   cli_counted(mask.count, "collective", "collectives").s,
+                   mask.count == 1 ? "takes" : "take", cli_time(waited).s);
         ADVICE_SAY(a, f, todo,
                    "Ranks arrive at different times: balance their work. Pass "
                    "the traces of all ranks to ts-analyze to see which rank is "
@@ -189,8 +184,7 @@ void rule_device_imbalance(advice *a, const advice_rule *rule)
             advice_mask_add(a, &mask, i);
     const ts_timeline_figures *const t =
         ts_timeline_device(a->timeline, busiest);
-    advice_finding *const f = advice_find(a, rule);
-    advice_show_mask(a, f, &mask);
+    advice_finding *const f = advice_find_mask(a, rule, &mask);
     advice_show_time(f, t->file, t->start_ns, t->end_ns);
     ts_change *const change = advice_change(a, f, TS_CHANGE_SCALE, &mask);
     int64_t num = mean, den = most;

@@ -24,8 +24,6 @@ static void find_class(advice *a, const advice_rule *rule, call_class class_of,
     if (longest && (int64_t)spans.count >= advice_limit(a, rule, "count")) {
         const ts_text name = ts_reader_name(
             analyze_reader(a->job, longest->file), longest->name);
-        const uint64_t count = spans.count;
-        const int64_t ns = spans.ns;
         const int64_t length = longest->end_ns - longest->start_ns;
         advice_finding *const f = advice_find(a, rule);
         advice_show_time(f, longest->file, longest->start_ns, longest->end_ns);
@@ -34,11 +32,11 @@ static void find_class(advice *a, const advice_rule *rule, call_class class_of,
         ADVICE_SAY(a, f, what,
                    "%s after the start of the first operation take %s (%s); "
                    "the longest is %s in %.*s.",
-                   cli_counted(count, "call", "calls").s, cli_time(ns).s,
-                   call_class_name(class_of), cli_time(length).s,
-                   (int)name.size, name.text);
+                   cli_counted(spans.count, "call", "calls").s,
+                   cli_time(spans.ns).s, call_class_name(class_of),
+                   cli_time(length).s, (int)name.size, name.text);
         ADVICE_SAY(a, f, todo, "%s%s",
-                   2 * length > ns && count > 1
+                   2 * length > spans.ns && spans.count > 1
                        ? "Most of it is one call that waits for the device or "
                          "for loading code; warm up before the part that "
                          "matters. "
@@ -97,6 +95,12 @@ static int by_kernel(const void *left, const void *right)
     return (a->call > b->call) - (a->call < b->call);
 }
 
+static uint64_t kernel_of(const void *of)
+{
+    const named_call *const call = of;
+    return (uint64_t)call->file << 32 | call->launch;
+}
+
 static uint32_t name_id(const advice *a, uint32_t op)
 {
     const ts_launch_entry *const l = advice_launch(a, op);
@@ -118,7 +122,7 @@ static named_call *list_calls(advice *a, size_t *count)
         all[(*count)++] = one;
     }
     if (!all) a->failed = true;
-    if (all && *count > 1) qsort(all, *count, sizeof *all, by_kernel);
+    if (all) cli_sort_by(all, *count, sizeof *all, kernel_of, by_kernel);
     return all;
 }
 
@@ -170,8 +174,6 @@ void rule_slow_first_launch(advice *a, const advice_rule *rule)
     if (longest && (int64_t)spans.count >= advice_limit(a, rule, "count")) {
         const ts_text name = advice_label(a, longest->op);
         const ts_node n = advice_node(a, longest->call);
-        const uint64_t kernels = spans.count;
-        const int64_t ns = spans.ns;
         advice_finding *const f = advice_find(a, rule);
         advice_show_time(f, n.file, n.recorded_ns,
                          n.recorded_ns + n.duration_ns);
@@ -182,8 +184,8 @@ void rule_slow_first_launch(advice *a, const advice_rule *rule)
             a, f, what,
             "The first launch of %s takes at least %s longer than usual (%s): "
             "%s in total. Slowest: %.*s, %s.",
-            cli_counted(kernels, "kernel", "kernels").s, cli_time(least).s,
-            cli_time(usual).s, cli_time(ns).s, (int)name.size, name.text,
+            cli_counted(spans.count, "kernel", "kernels").s, cli_time(least).s,
+            cli_time(usual).s, cli_time(spans.ns).s, (int)name.size, name.text,
             cli_time(longest->ns).s);
         ADVICE_SAY(a, f, todo,
                    "They load or compile code. Warm up first, load modules "

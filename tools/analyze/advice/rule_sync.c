@@ -2,6 +2,7 @@
     rule_sync.c - advice: host waits for a device
 */
 #include "tools/analyze/advice/rule.h"
+#include "tools/cli/search.h"
 
 static bool is_copy_to_host(const advice_op *op)
 {
@@ -128,12 +129,11 @@ static bool any_between(const gift *gifts, size_t count, uint32_t file,
 {
     size_t low = 0, high = count;
     while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (gifts[middle].file < file ||
-            (gifts[middle].file == file && gifts[middle].time_ns < from_ns))
-            low = middle + 1;
-        else
-            high = middle;
+        const size_t middle = cli_middle(low, high);
+        cli_halve(&low, &high,
+                  gifts[middle].file < file ||
+                      (gifts[middle].file == file &&
+                       gifts[middle].time_ns < from_ns));
     }
     return low < count && gifts[low].file == file && gifts[low].time_ns < to_ns;
 }
@@ -188,18 +188,17 @@ void rule_unread_sync(advice *a, const advice_rule *rule)
         add_wait(a, &sum, w, w->start_ns);
     }
     if (is_enough(a, rule, &sum)) {
-        const uint64_t count = sum.count;
-        const int64_t ns = sum.ns;
         const ts_text name = call_name(a, sum.longest->call);
         advice_finding *const f = find_waits(a, rule, &sum);
         ADVICE_SAY(a, f, title, "the host waits without reading data");
-        ADVICE_SAY(a, f, what,
-                   "%s (%s in total, the longest %s in %.*s) without a copy to "
-                   "the host since the previous one.",
-                   cli_counted(count, "synchronisation", "synchronisations").s,
-                   cli_time(ns).s,
-                   cli_time(f->evidence.to_ns - f->evidence.from_ns).s,
-                   (int)name.size, name.text);
+        ADVICE_SAY(
+            a, f, what,
+            "%s (%s in total, the longest %s in %.*s) without a copy to "
+            "the host since the previous one.",
+            cli_counted(sum.count, "synchronisation", "synchronisations").s,
+            cli_time(sum.ns).s,
+            cli_time(f->evidence.to_ns - f->evidence.from_ns).s, (int)name.size,
+            name.text);
         ADVICE_SAY(a, f, todo,
                    "Remove them, or order streams by events. Waits that only "
                    "measure time do not belong in production; waits before the "
@@ -232,17 +231,15 @@ void rule_wide_sync(advice *a, const advice_rule *rule)
         add_wait(a, &sum, w, done);
     }
     if (is_enough(a, rule, &sum)) {
-        const uint64_t count = sum.count;
-        const int64_t ns = sum.ns;
         advice_finding *const f = find_waits(a, rule, &sum);
         ADVICE_SAY(a, f, title, "the host waits for the whole device");
         ADVICE_SAY(a, f, what,
                    "%s continued for %s after the preceding copy to the host "
                    "was complete.",
-                   cli_counted(count, "device synchronisation",
+                   cli_counted(sum.count, "device synchronisation",
                                "device synchronisations")
                        .s,
-                   cli_time(ns).s);
+                   cli_time(sum.ns).s);
         ADVICE_SAY(a, f, todo,
                    "Wait for the stream of the copy, or for an event after the "
                    "copy, instead of the whole device.");
@@ -265,8 +262,6 @@ void rule_sync_bound(advice *a, const advice_rule *rule)
         if (!a->waits[i].final)
             add_wait(a, &sum, &a->waits[i], a->waits[i].start_ns);
     if (sum.count) {
-        const uint64_t count = sum.count;
-        const int64_t ns = sum.ns;
         advice_finding *const f = find_waits(a, rule, &sum);
         ADVICE_SAY(a, f, title,
                    "devices are idle after the host waited for "
@@ -274,8 +269,8 @@ void rule_sync_bound(advice *a, const advice_rule *rule)
         ADVICE_SAY(a, f, what,
                    "The host waited %s, %s in total; then devices were idle "
                    "for %s (%s) until the next launch.",
-                   cli_counted(count, "time", "times").s, cli_time(ns).s,
-                   cli_time(idle).s,
+                   cli_counted(sum.count, "time", "times").s,
+                   cli_time(sum.ns).s, cli_time(idle).s,
                    report_words(report_share(idle, t->busy_ns + t->idle_ns)).s);
         ADVICE_SAY(a, f, todo,
                    "Launch the next operations before waiting for the previous "
@@ -304,14 +299,13 @@ void rule_polling(advice *a, const advice_rule *rule)
             longest = c;
     }
     if (longest && (int64_t)spans.count >= advice_limit(a, rule, "count")) {
-        const uint64_t count = spans.count;
-        const int64_t ns = spans.ns;
         advice_finding *const f = advice_find(a, rule);
         advice_show_time(f, longest->file, longest->start_ns, longest->end_ns);
         advice_spare(a, f, &spans);
         ADVICE_SAY(a, f, title, "the host polls for completion");
         ADVICE_SAY(a, f, what, "%s of streams and events, %s in total.",
-                   cli_counted(count, "query", "queries").s, cli_time(ns).s);
+                   cli_counted(spans.count, "query", "queries").s,
+                   cli_time(spans.ns).s);
         ADVICE_SAY(a, f, todo,
                    "Wait for an event with a blocking call, or use a host "
                    "function as callback; let an allocator that polls its "

@@ -14,23 +14,34 @@ static advice_finding *find_flaw(advice *a, const advice_rule *rule)
 
 /* ---- trace-losses -------------------------------------------------------- */
 
-void rule_trace_losses(advice *a, const advice_rule *rule)
+// Adds up the lost records by cause, and finds the row with most of them.
+static uint64_t count_losses(const advice *a, uint64_t *by_cause,
+                             ts_loss_row *worst, uint32_t *file)
 {
-    uint64_t lost = 0, most = 0;
-    uint32_t cause = 0, file = 0;
-    ts_loss_row row, worst = { 0 };
+    uint64_t lost = 0;
+    ts_loss_row row;
     for (uint32_t i = 0; i < a->job->file_count; i++)
         for (size_t k = 0; ts_reader_loss(analyze_reader(a->job, i), k, &row);
              k++) {
             if (row.cause >= TS_LOSS_STALL_FIRST) continue;
             lost += row.count;
-            if (row.count <= most) continue;
-            most = row.count;
-            cause = row.cause;
-            file = i;
-            worst = row;
+            by_cause[row.cause] += row.count;
+            if (row.count <= worst->count) continue;
+            *worst = row;
+            *file = i;
         }
+    return lost;
+}
+
+void rule_trace_losses(advice *a, const advice_rule *rule)
+{
+    uint64_t by_cause[TS_LOSS_STALL_FIRST] = { 0 };
+    uint32_t file = 0, most = 0;
+    ts_loss_row worst = { 0 };
+    const uint64_t lost = count_losses(a, by_cause, &worst, &file);
     if (!lost || (int64_t)lost < advice_limit(a, rule, "count")) return;
+    for (uint32_t i = 0; i < TS_LOSS_STALL_FIRST; i++)
+        if (by_cause[i] > by_cause[most]) most = i;
     ts_replay_file place = { 0 };
     ts_replay_file_at(a->replay, file, &place);
     advice_finding *const f = find_flaw(a, rule);
@@ -39,10 +50,11 @@ void rule_trace_losses(advice *a, const advice_rule *rule)
                          worst.last_ns + place.offset_ns);
     ADVICE_SAY(a, f, title, "the trace lost records");
     ADVICE_SAY(a, f, what,
-               "%s missing, most of them (%s) because of %s. All figures refer "
-               "to the remaining records.",
+               "%s missing, %s of them because of %s. All figures refer to the "
+               "remaining records.",
                cli_counted(lost, "record is", "records are").s,
-               cli_count(most).s, ts_loss_name(cause));
+               by_cause[most] == lost ? "all" : cli_count(by_cause[most]).s,
+               ts_loss_name(most));
     ADVICE_SAY(a, f, todo,
                "Record again with larger rings, policy \"help\" or \"block\", "
                "or fewer kinds of events.");

@@ -24,9 +24,7 @@ static void put_limits(const advice *a, const advice_finding *f,
         report_limit *const limit = &to->limits[to->limit_count++];
         const int64_t value = analyze_set(a->job, s->key);
         limit->key = s->key;
-        limit->value = s->unit == REPORT_SHARE
-                           ? report_share(value, 10000)
-                           : report_number(s->unit, value, 0);
+        limit->value = analyze_setting_value(s, value);
     }
 }
 
@@ -92,7 +90,7 @@ static void put_dropped(const advice *a, report_section *s)
         { "title", "what", REPORT_TEXT },
         { "gain_ns", "gain", REPORT_NS },
         { "at_most_ns", "at most", REPORT_NS },
-        { "why", "why it is omitted", REPORT_TEXT },
+        { "why", "why", REPORT_TEXT },
     };
     ts_text line = { "", 0 };
     if (!a->dropped_count) return;

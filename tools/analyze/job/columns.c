@@ -2,6 +2,7 @@
     columns.c - columns of all GPU operations of a file, by row
 */
 #include "tools/analyze/job/private.h"
+#include "tools/cli/search.h"
 
 static bool count_rows(ts_reader *reader, analyze_loaded *l)
 {
@@ -74,13 +75,8 @@ static call_stack *load_calls(ts_reader *reader, size_t *count)
 static uint32_t stack_of(const call_stack *calls, size_t count, uint64_t key)
 {
     size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (calls[middle].correlation < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high)
+        cli_halve(&low, &high, calls[cli_middle(low, high)].correlation < key);
     return low < count && calls[low].correlation == key ? calls[low].stack : 0;
 }
 

@@ -63,6 +63,8 @@ void analyze_close(analyze_job *job)
 {
     struct analyze_private *const p = job->private;
     if (p) {
+        for (size_t i = 0; i < ANALYZE_KEEP_LIMIT; i++)
+            if (p->kept[i].data) p->kept[i].close(p->kept[i].data);
         ts_timeline_close(p->timeline);
         ts_replay_close(p->model);
         ts_replay_close(p->replay);
@@ -112,8 +114,9 @@ ts_replay *analyze_replay(analyze_job *job)
     const ts_result result = ts_replay_run(p->replay, NULL);
     if (result == TS_OK && ts_replay_result(p->replay)->operations)
         return p->replay;
-    p->why = result == TS_OK ? "no GPU operation of the trace has valid times"
-                             : ts_result_text(result);
+    p->why = result == TS_OK || result == TS_ERR_NOT_FOUND
+                 ? "no GPU operation of the trace has valid times"
+                 : ts_result_text(result);
     ts_replay_close(p->replay);
     p->replay = NULL;
     return NULL;
@@ -122,9 +125,16 @@ ts_replay *analyze_replay(analyze_job *job)
 ts_replay *analyze_model(analyze_job *job)
 {
     struct analyze_private *const p = job->private;
-    if (!p->tried_model && analyze_replay(job)) p->model = open_replay(job);
+    if (!p->tried_model && analyze_replay(job) &&
+        ts_replay_fork(&p->model, p->replay) != TS_OK)
+        p->why = ts_result_text(TS_ERR_MEMORY);
     p->tried_model = true;
     return p->model;
+}
+
+analyze_kept *analyze_kept_at(analyze_job *job, analyze_keep what)
+{
+    return &job->private->kept[what];
 }
 
 bool analyze_clip(analyze_job *job, int64_t *from_ns, int64_t *to_ns)
@@ -146,7 +156,10 @@ ts_timeline *analyze_timeline(analyze_job *job)
     if (!analyze_clip(job, &desc.from_ns, &desc.to_ns))
         desc.from_ns = desc.to_ns = 0;
     const ts_result result = ts_timeline_open(&p->timeline, p->replay, &desc);
-    if (result != TS_OK) p->why = ts_result_text(result);
+    if (result == TS_ERR_NOT_FOUND)
+        p->why = "the trace contains no work of a device";
+    else if (result != TS_OK)
+        p->why = ts_result_text(result);
     return p->timeline;
 }
 
@@ -268,6 +281,22 @@ static bool take_window(analyze_job *job, report *r)
     return true;
 }
 
+// What a part of a trace lacks, the trace need not lack.
+static void speak_of_part(analyze_job *job, report *r)
+{
+    static const char whole[] = "trace contains ";
+    if (!analyze_selected(job).size) return;
+    for (report_section *s = r->sections; s; s = s->next) {
+        const char *const text = s->answer.text;
+        const char *const at = text ? strstr(text, whole) : NULL;
+        if (!at) continue;
+        const char *const rest = at + strlen("trace");
+        s->answer =
+            analyze_format(job, "%.*sselected part%.*s", (int)(at - text), text,
+                           (int)(s->answer.size - (size_t)(rest - text)), rest);
+    }
+}
+
 bool analyze_run(analyze_job *job, const char *only, report *r)
 {
     job->wrong_usage = !analyze_only_check(job->tool, only);
@@ -277,10 +306,10 @@ bool analyze_run(analyze_job *job, const char *only, report *r)
     for (const analyze_topic *const *q = analyze_topics; *q; q++)
         if (is_requested(*q, only) &&
             !cli_list_has(light, (*q)->name, strlen((*q)->name)))
-
             job->private->uses_graph = true;
     for (const analyze_topic *const *q = analyze_topics; ok && *q; q++)
         if (is_requested(*q, only)) ok = (*q)->fill(job, r);
+    if (ok) speak_of_part(job, r);
     const char *const sort = job->options.sort;
     if (ok) analyze_losses(job, r);
     if (ok && sort && !report_sort(r, sort)) {

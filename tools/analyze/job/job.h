@@ -8,14 +8,15 @@
 #define TS_TOOLS_ANALYZE_JOB_JOB_H
 
 #include "tools/analyze/report/report.h"
+#include "tools/cli/sort.h"
 
 typedef struct analyze_job analyze_job;
 
 /* ==== 1. Topics ========================================================== */
 
 // A threshold that --set KEY=VALUE changes. Its unit is REPORT_COUNT,
-// REPORT_NS, REPORT_BYTES or REPORT_SHARE; a share is in hundredths of a
-// percent.
+// REPORT_NS, REPORT_BYTES, REPORT_RATE (bytes per second) or REPORT_SHARE; a
+// share is in hundredths of a percent.
 typedef struct analyze_setting {
     const char *key, *help; // "advice.launch-share"
     report_unit unit;
@@ -63,6 +64,7 @@ struct analyze_job {
     struct analyze_private *private; // see job.c
 };
 
+// Returns the reader of a file, which lives as long as the job.
 static inline ts_reader *analyze_reader(const analyze_job *job, uint32_t file)
 {
     return job->files[file].trace.reader;
@@ -70,6 +72,7 @@ static inline ts_reader *analyze_reader(const analyze_job *job, uint32_t file)
 // Whether the importer estimated the times of a file because its source has
 // none.
 bool analyze_estimated(const analyze_job *job, uint32_t file);
+// Returns the facts of a file; they live as long as the job.
 static inline const ts_info *analyze_info(const analyze_job *job, uint32_t file)
 {
     return job->files[file].trace.info;
@@ -80,6 +83,8 @@ cli_text analyze_file_name(const analyze_job *job, uint32_t file);
 
 // Returns the value of a setting of any topic.
 int64_t analyze_set(const analyze_job *job, const char *key);
+// The value of a setting as reports show it.
+report_value analyze_setting_value(const analyze_setting *s, int64_t value);
 
 /* ==== 3. Data loaded on demand =========================================== */
 
@@ -122,6 +127,20 @@ const uint64_t *analyze_column(analyze_job *job, uint32_t file,
 // TS_COLUMN_SITE, which recorders and importers both fill.)
 const uint32_t *analyze_stacks(analyze_job *job, uint32_t file, size_t *count);
 
+// What figures compute once for all topics, by the function in the comment.
+typedef enum analyze_keep {
+    ANALYZE_KEEP_GROUPS, // names_of_job
+    ANALYZE_KEEP_MODEL,  // model_unchanged
+    ANALYZE_KEEP_COSTS,  // model_record_costs
+    ANALYZE_KEEP_LIMIT
+} analyze_keep;
+typedef struct analyze_kept {
+    void *data; // NULL: not computed yet
+    void (*close)(void *data);
+} analyze_kept;
+// Returns where it is kept. analyze_close calls `close` unless data is NULL.
+analyze_kept *analyze_kept_at(analyze_job *job, analyze_keep what);
+
 // Frees the timeline and the columns. They are built again on demand.
 void analyze_forget(analyze_job *job);
 
@@ -163,6 +182,8 @@ bool analyze_only_check(const cli_tool *tool, const char *only);
 // Runs the topics named in `only` (NULL: all). Returns false, with the reason
 // on stderr, if a name is unknown or memory runs out.
 bool analyze_run(analyze_job *job, const char *only, report *r);
+// Closes all traces of the job and frees what it computed, its texts included;
+// allowed after a failed open.
 void analyze_close(analyze_job *job);
 
 #endif // TS_TOOLS_ANALYZE_JOB_JOB_H

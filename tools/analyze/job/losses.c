@@ -6,8 +6,8 @@
 
 #include <stdarg.h>
 
-static void say_lost(const analyze_job *job, report *r, uint32_t file,
-                     const char *before)
+static void report_lost(const analyze_job *job, report *r, uint32_t file,
+                        const char *before)
 {
     const ts_info *const info = analyze_info(job, file);
     if (!info->lost) return;
@@ -85,7 +85,7 @@ static damage_text words_of(const damage_sum *sum)
     return t;
 }
 
-static void say_damage(report *r, ts_reader *reader, const char *before)
+static void report_damage(report *r, ts_reader *reader, const char *before)
 {
     damage_sum sum = { 0 };
     ts_damage damage;
@@ -103,14 +103,14 @@ static void say_damage(report *r, ts_reader *reader, const char *before)
                 words_of(&sum).s, sum.places == 1 ? "it" : "them");
 }
 
-static void say_file(const analyze_job *job, report *r, uint32_t file)
+static void report_file(const analyze_job *job, report *r, uint32_t file)
 {
     const ts_info *const info = analyze_info(job, file);
     const cli_text name = analyze_file_name(job, file);
     const cli_text of =
         job->file_count > 1 ? cli_format("%s: ", name.s) : cli_format("%s", "");
-    say_lost(job, r, file, of.s);
-    say_damage(r, analyze_reader(job, file), of.s);
+    report_lost(job, r, file, of.s);
+    report_damage(r, analyze_reader(job, file), of.s);
     if (info->salvage_failed)
         report_loss(r, "%sRecords in the sidecar could not be salvaged: %s.",
                     of.s, ts_result_text(info->salvage));
@@ -122,9 +122,9 @@ static void say_file(const analyze_job *job, report *r, uint32_t file)
                     "sidecar is missing, or the file was truncated.",
                     of.s);
     if (info->unknown_events)
-        report_loss(r, "%s%s event%s of a later format version skipped.", of.s,
-                    cli_count(info->unknown_events).s,
-                    info->unknown_events == 1 ? " was" : "s were");
+        report_loss(r, "%s%s of a later format version %s skipped.", of.s,
+                    cli_counted(info->unknown_events, "event", "events").s,
+                    info->unknown_events == 1 ? "was" : "were");
     if (info->clock_estimated)
         report_loss(r,
                     "%sThe clock's frequency is not in the trace: all times "
@@ -226,7 +226,7 @@ void analyze_losses(analyze_job *job, report *r)
     lower_hidden(job, r);
     lower_estimated(job, r);
     for (uint32_t i = 0; i < job->file_count; i++)
-        say_file(job, r, i);
+        report_file(job, r, i);
     lower_losses(r);
     lower_findings(r);
 }

@@ -28,6 +28,7 @@ struct analyze_private {
     report *texts;          // owns the texts of analyze_format
     struct cut_figures *cut;
     struct analyze_names *names;
+    analyze_kept kept[ANALYZE_KEEP_LIMIT];
 };
 
 // Reads the values of --set. Returns false, with the reason on stderr, if one
@@ -38,6 +39,7 @@ bool analyze_settings_read(analyze_job *job);
 void analyze_losses(analyze_job *job, report *r);
 // Frees the columns.
 void analyze_columns_close(analyze_job *job);
+// Frees the job's demangled names; nothing happens if none was made.
 void analyze_names_close(analyze_job *job);
 
 #endif // TS_TOOLS_ANALYZE_JOB_PRIVATE_H

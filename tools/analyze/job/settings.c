@@ -14,9 +14,13 @@ static const analyze_setting *setting_at(size_t index)
 
 static size_t find(const char *key, size_t size)
 {
-    const analyze_setting *s;
-    for (size_t i = 0; (s = setting_at(i)) != NULL; i++)
-        if (strlen(s->key) == size && !memcmp(s->key, key, size)) return i;
+    size_t index = 0;
+    for (const analyze_topic *const *q = analyze_topics; *q; q++)
+        for (const analyze_setting *s = (*q)->settings; s && s->key; s++) {
+            if (strlen(s->key) == size && !memcmp(s->key, key, size))
+                return index;
+            index++;
+        }
     return SIZE_MAX;
 }
 
@@ -49,6 +53,14 @@ static bool parse_bytes(const char *text, int64_t *value)
     return true;
 }
 
+// Bytes in a second.
+static bool parse_rate(char *text, size_t size, int64_t *value)
+{
+    if (size < 3 || strcmp(text + size - 3, "B/s")) return false;
+    text[size - 2] = 0;
+    return parse_bytes(text, value) && *value > 0;
+}
+
 // Parses a value as reports print it, "1.500 ms" or "50.0 %"; the space may be
 // omitted.
 static bool parse_value(const char *given, report_unit unit, int64_t *value)
@@ -64,6 +76,7 @@ static bool parse_value(const char *given, report_unit unit, int64_t *value)
     text[size] = 0;
     if (unit == REPORT_NS) return cli_parse_time(text, value) && *value >= 0;
     if (unit == REPORT_BYTES) return parse_bytes(text, value);
+    if (unit == REPORT_RATE) return parse_rate(text, size, value);
     if (!parse_hundredths(text, &end, value)) return false;
     if (unit == REPORT_SHARE) return !strcmp(end, "%");
     if (*end || *value % 100) return false;
@@ -95,9 +108,17 @@ static bool set(analyze_job *job, const char *text)
              text,
              s->unit == REPORT_NS      ? "time such as 1.5ms"
              : s->unit == REPORT_BYTES ? "size such as 64KiB"
+             : s->unit == REPORT_RATE  ? "rate such as 12GB/s"
              : s->unit == REPORT_SHARE ? "share such as 5%"
                                        : "whole number");
     return false;
+}
+
+report_value analyze_setting_value(const analyze_setting *s, int64_t value)
+{
+    return s->unit == REPORT_SHARE  ? report_share(value, 10000)
+           : s->unit == REPORT_RATE ? report_rate((uint64_t)value, 1000000000)
+                                    : report_number(s->unit, value, 0);
 }
 
 bool analyze_settings_read(analyze_job *job)

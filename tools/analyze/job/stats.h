@@ -38,6 +38,8 @@ stats_group *stats_find(stats_map *map, uint32_t file, uint64_t key0,
 // Returns the index of the group of a key; UINT32_MAX if there is none.
 uint32_t stats_look(const stats_map *map, uint32_t file, uint64_t key0,
                     uint64_t key1);
+// Adds an event to a group: to count, total, extremes and bytes. Of equally
+// long events the earliest is kept as the longest, whatever the order.
 void stats_add(stats_group *group, int64_t start_ns, int64_t duration_ns,
                uint64_t bytes);
 // Returns a + b, saturated, because a trace may hold any time.
@@ -49,6 +51,7 @@ void stats_join(stats_group *to, const stats_group *from);
 // run whatever order the threads found them in. Returns false if memory runs
 // out.
 bool stats_sort(stats_map *map);
+// Frees the groups; *map is empty afterwards and may be used again.
 void stats_close(stats_map *map);
 
 /* ---- Scans --------------------------------------------------------------- */
@@ -61,11 +64,13 @@ typedef struct stats_event {
     const ts_columns *columns;
 } stats_event;
 
+// Returns the event's value in a column; 0 if its chunk lacks the column.
 static inline uint64_t stats_value(const stats_event *e, ts_column column)
 {
     const uint64_t *const values = e->columns->values[column];
     return values ? values[e->row] : 0;
 }
+// Returns the event's own track, also in chunks with events of several.
 static inline uint32_t stats_track(const stats_event *e)
 {
     const ts_columns *const c = e->columns;
@@ -89,6 +94,10 @@ typedef struct stats_scan {
     bool (*keys)(const stats_event *event, stats_key *keys, void *user);
     void *user;
 } stats_scan;
+// Decodes the chunks of the scan's kinds on several threads, each of which
+// fills maps of its own, and adds them to `maps`, whose result does not depend
+// on the number of threads. Damaged chunks are left out; the reader lists them.
+// False without memory.
 bool stats_run(ts_reader *reader, uint32_t file, const stats_scan *scan,
                stats_map *maps);
 

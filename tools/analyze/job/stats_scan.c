@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { THREADS_MOST = 16, SELECT_TURNS = 96 };
+enum { THREADS_MOST = 16, SELECT_ROUNDS = 96 };
 
 static uint32_t thread_count(void)
 {
@@ -140,10 +140,10 @@ static int by_value(const void *left, const void *right)
 static int64_t select_value(int64_t *values, size_t count, size_t at)
 {
     size_t low = 0, high = count - 1;
-    for (int turn = 0; low < high; turn++) {
+    for (int round = 0; low < high; round++) {
         const int64_t pivot = values[low + (high - low) / 2];
         size_t i = low, k = high + 1; // k: upper bound, exclusive
-        if (turn == SELECT_TURNS) {
+        if (round == SELECT_ROUNDS) {
             qsort(values + low, high - low + 1, sizeof *values, by_value);
             break;
         }

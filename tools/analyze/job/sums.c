@@ -59,17 +59,6 @@ void sums_close(sums *s)
     memset(s, 0, sizeof *s);
 }
 
-static int smaller_first(const void *left, const void *right)
-{
-    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-    return (a > b) - (a < b);
-}
-
-void sums_order(int64_t *values, size_t count)
-{
-    if (count) qsort(values, count, sizeof *values, smaller_first);
-}
-
 size_t sums_rank(size_t count, uint32_t per_mille)
 {
     // Two steps, since count * per_mille might overflow.
@@ -89,6 +78,6 @@ int64_t sums_deviation(const int64_t *values, size_t count, int64_t from,
 {
     for (size_t i = 0; i < count; i++)
         room[i] = values[i] > from ? values[i] - from : from - values[i];
-    sums_order(room, count);
+    cli_sort_numbers(room, count);
     return sums_quantile(room, count, 500);
 }

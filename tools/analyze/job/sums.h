@@ -5,6 +5,7 @@
 #define TS_TOOLS_ANALYZE_JOB_SUMS_H
 
 #include "tools/cli/cli.h"
+#include "tools/cli/sort.h"
 
 typedef struct sums_row {
     uint64_t key, count;
@@ -31,16 +32,17 @@ bool sums_extend(sums *s, uint64_t key, int64_t ns, size_t where);
 // sums_sort.
 const sums_row *sums_find(const sums *s, uint64_t key);
 void sums_sort(sums *s); // the largest first; add nothing after it
+// Frees the rows; *s is empty afterwards.
 void sums_close(sums *s);
 
 // Returns the index, from 0, of the quantile by the nearest-rank method: the
 // smallest of `count` sorted values such that at least this share of all values
 // is not larger. All tools of the project use this definition.
 size_t sums_rank(size_t count, uint32_t per_mille);
-// sums_order sorts `count` values; sums_quantile reads a quantile of them. 500
-// per mille is the median (the lower middle value). The quantile of no values
-// is 0.
-void sums_order(int64_t *values, size_t count);
+// Returns a quantile of sorted values. 500 per mille is the median (the lower
+// middle value). The quantile of no values is 0.
+// Returns the value below which per_mille of 1000 values lie, by nearest rank.
+// `sorted` is in ascending order; 0 if it is empty.
 int64_t sums_quantile(const int64_t *sorted, size_t count, uint32_t per_mille);
 // Returns the median distance of values from `from`. `room` provides space for
 // count values.

@@ -4,6 +4,8 @@
 #include "tools/analyze/job/window.h"
 #include "tools/analyze/job/private.h"
 #include "tools/analyze/job/stats.h"
+#include "tools/cli/search.h"
+#include "tools/cli/sort.h"
 
 enum { THREADS = 4, ALL_MOST = 200000, SIDE = 50000 };
 
@@ -118,9 +120,21 @@ static int by_time(const void *left, const void *right)
     return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
+static uint64_t correlation_of(const void *row)
+{
+    return ((const cut_row *)row)->correlation;
+}
+
+static uint64_t group_of(const void *of)
+{
+    const cut_row *const row = of;
+    return (uint64_t)row->call << 32 | row->by;
+}
+
 static void match_calls(cut_rows *r)
 {
-    if (r->count) qsort(r->rows, r->count, sizeof *r->rows, by_correlation);
+    cli_sort_by(r->rows, r->count, sizeof *r->rows, correlation_of,
+                by_correlation);
     for (size_t i = 0, end; i < r->count; i = end) {
         bool call = false, work = false;
         for (end = i; end < r->count &&
@@ -130,7 +144,7 @@ static void match_calls(cut_rows *r)
         for (size_t k = i; k < end; k++)
             r->rows[k].matched = call && work;
     }
-    if (r->count) qsort(r->rows, r->count, sizeof *r->rows, by_time);
+    cli_sort_by(r->rows, r->count, sizeof *r->rows, group_of, by_time);
 }
 
 // Returns the end of the calls of one function, or of the work of one stream,
@@ -173,12 +187,10 @@ static bool captured_at(const cut_capture *list, size_t count, uint32_t track,
 {
     size_t low = 0, high = count;
     while (low < high) {
-        const size_t middle = low + (high - low) / 2;
+        const size_t middle = cli_middle(low, high);
         const cut_capture *const c = &list[middle];
-        if (c->track < track || (c->track == track && c->ns <= ns))
-            low = middle + 1;
-        else
-            high = middle;
+        cli_halve(&low, &high,
+                  c->track < track || (c->track == track && c->ns <= ns));
     }
     return low && list[low - 1].track == track && list[low - 1].begins;
 }

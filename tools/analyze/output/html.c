@@ -280,13 +280,16 @@ static void put_page(FILE *out, const analyze_job *job, const report *r)
     fputs("<main>\n", out);
     put_sections(out, job, r);
     if (r->all) put_next(out, job, r);
-    fprintf(out,
-            "</main>\n<footer>ts-analyze %d.%d.%d. A time such as "
-            "<code>1.234567s +20us</code> is a start and a duration for "
-            "<code>ts-view --from</code>; <code>#12</code> is the number of an "
-            "operation for <code>ts-replay --ops</code>. Click a heading to "
-            "sort the table.</footer>\n<script>%s</script>\n</body></html>\n",
-            TS_VERSION_MAJOR, TS_VERSION_MINOR, TS_VERSION_PATCH, html_script);
+    fputs("</main>\n<footer>", out);
+    fprintf(
+        out,
+        "ts-analyze %d.%d.%d. A time such as <code>1.234567s +20us</code> "
+        "is a start and a duration for <code>ts-view --from</code>; "
+        "<code>#12</code> is the number of an operation for <code>ts-replay "
+        "--ops</code>. Click a heading to sort the table.",
+        TS_VERSION_MAJOR, TS_VERSION_MINOR, TS_VERSION_PATCH);
+    fprintf(out, "</footer>\n<script>%s</script>\n</body></html>\n",
+            html_script);
 }
 
 void analyze_html(const analyze_job *job, const report *r, FILE *out)

@@ -30,6 +30,7 @@ void html_table(FILE *out, const report_table *t, uint64_t top, uint64_t rows);
 
 // Begins and ends a chart. alone: as a complete file; `height` is in pixels.
 void svg_open(FILE *out, const report_chart *c, bool alone, size_t height);
+// Ends what svg_open began with the same `alone`.
 void svg_close(FILE *out, bool alone);
 double svg_share(int64_t part, int64_t whole); // in percent
 // Formats a number in the unit of a chart.

@@ -6,9 +6,7 @@
 
 static cli_text setting_value(const analyze_setting *s)
 {
-    if (s->unit == REPORT_SHARE)
-        return report_words(report_share(s->value, 10000));
-    return report_words(report_number(s->unit, s->value, 0));
+    return report_words(analyze_setting_value(s, s->value));
 }
 
 void analyze_list_topics(void)

@@ -49,12 +49,12 @@ static void add(analyze_commands *c, const analyze_job *job,
     c->count += to->text != NULL;
 }
 
-static const report_table *find_table(const report *r, const char *question,
+static const report_table *find_table(const report *r, const char *topic,
                                       const char *key)
 {
     for (const report_section *s = r->sections; s; s = s->next)
         for (const report_table *t = s->tables; t; t = t->next)
-            if (!strcmp(s->name, question) && !strcmp(t->key, key))
+            if (!strcmp(s->name, topic) && !strcmp(t->key, key))
                 return t->row_count ? t : NULL;
     return NULL;
 }
@@ -69,9 +69,9 @@ static const report_value *value_of(const report_table *t, size_t row,
 }
 
 // Formats a time as --from takes it, "1.234567s".
-static cli_text moment(int64_t ns)
+static cli_text moment(int64_t ns, int digits)
 {
-    cli_text text = cli_moment(ns, 6);
+    cli_text text = cli_moment(ns, digits);
     char *const blank = strchr(text.s, ' ');
     if (blank) memmove(blank, blank + 1, strlen(blank));
     return text;
@@ -94,7 +94,7 @@ static void add_zoom(analyze_commands *c, const analyze_job *job,
                      const report *r)
 {
     static const struct {
-        const char *question, *table, *key, *purpose;
+        const char *topic, *table, *key, *purpose;
     } places[] = {
         { "steps", "slow", "duration_ns", "a timeline of the slowest step" },
         { "idle", "gaps", "idle_ns",
@@ -105,14 +105,16 @@ static void add_zoom(analyze_commands *c, const analyze_job *job,
     };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         const report_table *const t =
-            find_table(r, places[i].question, places[i].table);
+            find_table(r, places[i].topic, places[i].table);
         if (!t || !t->has_evidence) continue;
         const report_evidence *const e =
             &t->evidence[largest(t, places[i].key)];
         if (!e->has_time) continue;
+        // Microseconds would cut off much of a short range, or all of it.
+        const int digits = e->to_ns - e->from_ns < 10000 ? 9 : 6;
         char command[128];
         snprintf(command, sizeof command, "ts-view --from %s --to %s",
-                 moment(e->from_ns).s, moment(e->to_ns).s);
+                 moment(e->from_ns, digits).s, moment(e->to_ns, digits).s);
         add(c, job, command, "", places[i].purpose);
         return;
     }

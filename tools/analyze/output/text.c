@@ -61,13 +61,14 @@ void text_put_gathered(FILE *out, char **text, size_t *size, uint32_t first,
 // Formats evidence: "1.234567 s +1.500 ms #12" has start, duration, operation.
 static cli_text where(const report_evidence *e, bool narrow)
 {
-    cli_text ops = { "" }, time = { "" };
+    cli_text ops = { "" }, time = { "" }; // a moment has no duration
     if (e->operation_count) ops = cli_format("#%" PRIu32, e->operations[0]);
     if (!e->has_time) return ops;
     const cli_text start = cli_moment(e->from_ns, 6);
     if (narrow) return start;
-    time = cli_time(report_length(e));
-    return cli_format("%s +%s%s%s", start.s, time.s, *ops.s ? " " : "", ops.s);
+    if (report_length(e))
+        time = cli_format(" +%s", cli_time(report_length(e)).s);
+    return cli_format("%s%s%s%s", start.s, time.s, *ops.s ? " " : "", ops.s);
 }
 
 static uint32_t cell_width(const report_value *v)

@@ -136,6 +136,7 @@ bool report_sort(report *r, const char *key);
 // These return the words for a severity ("info", "warning", "severe") and a
 // unit ("ns", "bytes", ...).
 const char *report_severity_name(report_severity severity);
+// Returns the unit as the "unit" of --json has it: a contract.
 const char *report_unit_name(report_unit unit);
 
 // Computes for each node the sum of its own weight and those of all nodes below

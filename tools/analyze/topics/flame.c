@@ -2,6 +2,7 @@
     flame.c - the host code that launched the work of the devices
 */
 #include "tools/analyze/topics/flame.h"
+#include "tools/analyze/figures/operations/samples.h"
 
 // Limits of a chart: smaller or deeper boxes cannot be seen and make pages
 // heavy.
@@ -18,10 +19,9 @@ static ts_text node_label(analyze_job *job, const path_tree *p,
                           name.size < 400 ? (int)name.size : 400, name.text);
 }
 
-// Adds the chart. Returns NULL if memory runs out.
-static report_chart *put_chart(analyze_job *job, const flame_tree *t,
-                               report_section *s, const char *key,
-                               const char *title)
+report_chart *flame_chart(analyze_job *job, const flame_tree *t,
+                          report_section *s, const char *key, const char *title,
+                          report_unit unit)
 {
     report_chart *c = NULL;
     flame_node *nodes;
@@ -30,7 +30,7 @@ static report_chart *put_chart(analyze_job *job, const flame_tree *t,
     uint32_t *const numbers = malloc((count + 1) * sizeof *numbers);
     ok = ok && numbers;
     if (ok) {
-        c = report_flame_begin(s, key, title, REPORT_NS);
+        c = report_flame_begin(s, key, title, unit);
         for (size_t i = 0; i < count; i++) {
             const flame_node *const n = &nodes[i];
             numbers[i] = report_flame_add(
@@ -162,7 +162,8 @@ static bool put_devices(analyze_job *job, report_section *s, bool *any)
         put_trust(s, &p, &sums);
         ok = put_table(job, &t, s, "paths",
                        "Longest operations by launching code", "operation") &&
-             put_chart(job, &t, s, "devices", "Device time by launching code");
+             flame_chart(job, &t, s, "devices", "Device time by launching code",
+                         REPORT_NS);
     }
     flame_close(&t);
     paths_close(&p);
@@ -178,7 +179,7 @@ static bool put_zones(analyze_job *job, report_section *s, bool *any)
     if (*any)
         ok = put_table(job, &t, s, "zone_paths", "Zones by exclusive time",
                        "zone") &&
-             put_chart(job, &t, s, "zones", "Host time by zone");
+             flame_chart(job, &t, s, "zones", "Host time by zone", REPORT_NS);
     flame_close(&t);
     paths_close(&p);
     return ok;
@@ -207,54 +208,102 @@ const analyze_topic topic_flame = {
 
 /* ---- Files -------------------------------------------------------------- */
 
+typedef struct flame_way {
+    const char *name, *title, *nothing;
+} flame_way;
+
+static const flame_way ways[] = {
+    { "gpu", "Device time by launching code",
+      "no flame graph: the trace contains no work on a device; try --flame-by "
+      "zones" },
+    { "zones", "Host time by zone",
+      "no flame graph: the trace contains no zones" },
+    { "samples", "Samples by call stack",
+      "no flame graph: the trace contains no samples of a profile" },
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static size_t way_of(const char *by)
+{
+    size_t way = 0;
+    while (by && way < WAYS && strcmp(by, ways[way].name) != 0)
+        way++;
+    return way;
+}
+
+bool flame_is_way(const char *by)
+{
+    return way_of(by) < WAYS;
+}
+
 static bool write_svg(analyze_job *job, const flame_tree *t, FILE *out,
-                      const char *title)
+                      const char *title, report_unit unit)
 {
     report *const r = report_open();
     if (!r) return false;
     report_section *const s = report_begin(r, "flame", title);
-    const report_chart *const c = put_chart(job, t, s, "flame", title);
+    const report_chart *const c = flame_chart(job, t, s, "flame", title, unit);
     const bool ok = c && !report_failed(r);
     if (ok) report_svg(out, c, true);
     report_close(r);
     return ok;
 }
 
-static bool say(const analyze_job *job, const char *what)
+static bool write_tree(analyze_job *job, const flame_tree *t, FILE *out,
+                       const flame_way *way, report_unit unit, bool svg)
 {
     const char *const path = job->file_count > 1 ? NULL : job->files[0].path;
-    return cli_fail(job->tool, TS_ERR_NOT_FOUND, path, "%s", what);
+    if (!t->totals[PATHS_ROOT])
+        return cli_fail(job->tool, TS_ERR_NOT_FOUND, path, "%s", way->nothing);
+    if (!svg) return flame_folded(t, out), true;
+    if (write_svg(job, t, out, way->title, unit)) return true;
+    return cli_out_of_memory(job->tool);
 }
 
-static bool write_tree(analyze_job *job, const flame_tree *t, FILE *out,
-                       bool zones, bool svg)
+static bool write_paths(analyze_job *job, const path_tree *p, FILE *out,
+                        const flame_way *way, report_unit unit, bool svg)
 {
-    if (!t->totals[PATHS_ROOT])
-        return say(job, zones ? "no flame graph: the trace contains no zones"
-                              : "no flame graph: the trace contains no work on "
-                                "a device; try --flame-by zones");
-    if (!svg) return flame_folded(t, out), true;
-    if (write_svg(job, t, out,
-                  zones ? "Host time by zone"
-                        : "Device time by launching code"))
-        return true;
-    return cli_out_of_memory(job->tool);
+    flame_tree t = { 0 };
+    bool ok = flame_open(&t, p);
+    if (ok)
+        ok = write_tree(job, &t, out, way, unit, svg);
+    else
+        cli_out_of_memory(job->tool);
+    flame_close(&t);
+    return ok;
+}
+
+static bool write_samples(analyze_job *job, FILE *out, const flame_way *way,
+                          bool svg)
+{
+    samples s;
+    bool ok = samples_open(&s, job);
+    const samples_type *const type = samples_main(&s);
+    flame_way shown = *way;
+    if (type) samples_weigh(&s, type);
+    if (type && samples_parts(type) > 1)
+        shown.title = "Samples by call stack, in millionths";
+    if (ok)
+        ok = write_paths(job, &s.paths, out, &shown,
+                         type ? type->shown : REPORT_COUNT, svg);
+    else
+        cli_out_of_memory(job->tool);
+    samples_close(&s);
+    return ok;
 }
 
 bool flame_write(analyze_job *job, const char *by, FILE *out, bool svg)
 {
-    const bool zones = by && !strcmp(by, "zones");
+    const flame_way *const way = &ways[way_of(by)];
     path_tree p;
-    flame_tree t = { 0 };
     flame_sums sums;
-    bool ok =
-        (zones ? flame_of_zones(job, &p) : flame_of_devices(job, &p, &sums)) &&
-        flame_open(&t, &p);
+    if (way == &ways[2]) return write_samples(job, out, way, svg);
+    bool ok = way == &ways[1] ? flame_of_zones(job, &p)
+                              : flame_of_devices(job, &p, &sums);
     if (ok)
-        ok = write_tree(job, &t, out, zones, svg);
+        ok = write_paths(job, &p, out, way, REPORT_NS, svg);
     else
         cli_out_of_memory(job->tool);
-    flame_close(&t);
     paths_close(&p);
     return ok;
 }

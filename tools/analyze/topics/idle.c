@@ -191,6 +191,20 @@ static ts_text meanwhile_of(const idle_topic *a, const idle_gap *g)
                : culprit_of(a, g);
 }
 
+// The marked rows may be those that --top omits.
+static void note_inferred(const idle_topic *a)
+{
+    uint64_t inferred = 0;
+    for (size_t i = 0; i < a->r.count; i++)
+        inferred += a->r.gaps[i].gap.inferred;
+    if (inferred)
+        report_note(a->s,
+                    "A question mark marks a cause that was inferred from "
+                    "times: that of %s of %s.",
+                    cli_count(inferred).s,
+                    cli_counted(a->r.count, "gap", "gaps").s);
+}
+
 static void put_gaps(const idle_topic *a)
 {
     static const report_column columns[] = {
@@ -203,7 +217,6 @@ static void put_gaps(const idle_topic *a)
         { "waited_for", "bound by", REPORT_TEXT },
         { "host", "host in", REPORT_TEXT }
     };
-    bool guessed = false;
     report_table *const t = report_table_begin(a->s, "gaps", "The longest gaps",
                                                columns, TOPIC_COUNT(columns));
     for (size_t i = 0; i < a->r.count && i < a->job->options.rows; i++) {
@@ -224,12 +237,9 @@ static void put_gaps(const idle_topic *a)
         };
         const report_evidence e = evidence_of(g);
         report_row(t, row, &e);
-        guessed |= g->gap.inferred;
     }
     report_rows_of(t, a->r.count);
-    if (guessed)
-        report_note(a->s, "A cause with a question mark was inferred from "
-                          "times.");
+    note_inferred(a);
 }
 
 static void put_ends(const idle_topic *a)
@@ -317,13 +327,13 @@ static bool fill(analyze_job *job, report *r)
     idle_topic a = { .job = job };
     a.s = topic_begin(job, r, "idle", "Idle time", &a.replay, &a.timeline);
     if (!a.s) return true;
-    const bool ok = names_open(&a.names, a.replay) &&
+    const bool ok = names_of_job(&a.names, job) &&
                     idle_open(&a.r, a.replay, a.timeline, &a.names) &&
                     bound_cause_find(&a.cause, job, a.replay, &a.names, &a.r);
     if (ok) {
         const ts_timeline_figures *const f = ts_timeline_total(a.timeline);
         answer(&a);
-        topic_trust_graph(a.s, a.replay, a.timeline);
+        topic_trust_graph(a.s, a.job, a.replay, a.timeline);
         report_figure(a.s, "idle_ns", "idle", report_ns(f->idle_ns));
         report_figure(a.s, "busy_ns", "busy", report_ns(f->busy_ns));
         put_causes(&a);

@@ -259,7 +259,7 @@ static bool fill(analyze_job *job, report *r)
     launch_topic a = { .job = job };
     a.s = topic_begin(job, r, "launch", "Launches", &a.replay, &a.timeline);
     if (!a.s) return true;
-    const bool ok = names_open(&a.names, a.replay) &&
+    const bool ok = names_of_job(&a.names, job) &&
                     idle_open(&a.idle, a.replay, a.timeline, &a.names) &&
                     launch_open(&a.r, a.replay, a.timeline, &a.names);
     if (ok) {
@@ -268,7 +268,7 @@ static bool fill(analyze_job *job, report *r)
         a.loading_ns = bound_loading(&a.idle, &a.r);
         answer(&a);
         if (a.r.calls) {
-            topic_trust_graph(a.s, a.replay, a.timeline);
+            topic_trust_graph(a.s, a.job, a.replay, a.timeline);
             put_figures(&a);
             put_devices(&a);
             put_functions(&a);

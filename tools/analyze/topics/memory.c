@@ -288,6 +288,14 @@ static bool put_answer(const memory_job *a, const memory_pool *p)
     return true;
 }
 
+// Without an allocation there is no peak, and nothing that is left.
+static bool frees_alone(const memory_job *a)
+{
+    for (size_t i = 0; i < a->m.pool_count; i++)
+        if (a->m.pools[i].allocations) return false;
+    return true;
+}
+
 static void put_left(const memory_job *a)
 {
     uint64_t size = 0, count = 0;
@@ -309,7 +317,7 @@ static void put_left(const memory_job *a)
     report_answer(a->section, "%s in %s %s.", cli_bytes(size).s,
                   cli_counted(count, "block", "blocks").s,
                   finished ? "were never freed"
-                           : "were not freed when the trace ends");
+                           : "were not yet freed where the trace ends");
     if (!finished)
         report_note(a->section,
                     "The trace is not finished: memory that is not freed in it "
@@ -356,7 +364,10 @@ static bool put_all(memory_job *a)
         put_lines(a);
     }
     ok = topic_memory_counters(a);
-    if (ok && a->m.pool_count) {
+    if (ok && a->m.pool_count && frees_alone(a)) {
+        report_answer(a->section, "The trace contains frees alone: what they "
+                                  "freed was allocated before.");
+    } else if (ok && a->m.pool_count) {
         ok = put_answer(a, first_pool(a, pools));
         put_left(a);
     }

@@ -210,7 +210,7 @@ static void put(const overlap_topic *a)
 static bool without(overlap_topic *a)
 {
     ts_replay *const model = analyze_model(a->job);
-    bool ok = !model || model_run(model, NULL, 0, &a->model);
+    bool ok = !model || model_unchanged(a->job, &a->model);
     for (int i = 0; i < 2 && ok && model; i++)
         if (i ? a->r.collectives : a->r.copies)
             ok = overlap_hide(&a->without[i], model, i);
@@ -233,7 +233,7 @@ static bool fill(analyze_job *job, report *r)
     a.s = topic_begin(job, r, "overlap", "Overlap", &a.replay, &a.timeline);
     if (!a.s) return true;
     uint64_t *const sizes = topic_column(job, a.replay, TS_COLUMN_SIZE, &ok);
-    ok = ok && names_open(&a.names, a.replay) &&
+    ok = ok && names_of_job(&a.names, job) &&
          overlap_open(&a.r, a.replay, &a.names, sizes) && take_waits(&a);
     if (ok && !a.r.count)
         report_not_applicable(a.s, "The trace contains no copy and no "

@@ -316,7 +316,7 @@ static void put_trust(const path_topic *a)
 {
     const path_result *const r = &a->r;
     const ts_timeline *const timeline = analyze_timeline(a->job);
-    if (timeline) topic_trust_graph(a->s, a->replay, timeline);
+    if (timeline) topic_trust_graph(a->s, a->job, a->replay, timeline);
     topic_trust_ranks(a->s, a->replay, r->cost_ns[TS_COST_COMMUNICATION]);
     if (r->cost_ns[TS_COST_UNEXPLAINED] > r->makespan_ns / 50)
         report_trust(a->s, REPORT_MEDIUM,
@@ -348,15 +348,12 @@ static bool fill(analyze_job *job, report *r)
     path_topic a = { .job = job };
     a.s = topic_begin(job, r, "path", "Critical path", &a.replay, NULL);
     if (!a.s) return true;
-    // The path and the models use one graph, so that its usual delays are
-    // computed once. The replay of analyze_replay keeps its run for other
-    // topics.
     ts_replay *const model = analyze_model(job);
-    ts_replay *const exact = model ? model : a.replay;
+    ts_path path;
     const bool ok =
-        ts_replay_run(exact, NULL) == TS_OK && names_open(&a.names, a.replay) &&
-        path_open(&a.r, exact, &a.names, launch_zone, &a, job->options.rows) &&
-        (!model || path_without(&a.r, model));
+        model && model_record(job, &path) && names_of_job(&a.names, job) &&
+        path_open(&a.r, model, &a.names, launch_zone, &a, job->options.rows) &&
+        model_unchanged(job, &a.r.model) && path_without(&a.r, model);
     if (ok) {
         answer(&a);
         put_trust(&a);

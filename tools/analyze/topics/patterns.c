@@ -56,7 +56,7 @@ static bool model_gains(patterns_topic *a)
 {
     const int64_t most = analyze_set(a->job, "patterns.models");
     ts_replay *const model = most > 0 ? analyze_model(a->job) : NULL;
-    bool ok = !model || model_run(model, NULL, 0, &a->model);
+    bool ok = !model || model_unchanged(a->job, &a->model);
     while (ok && model && a->model.known && a->modelled < a->r.count &&
            a->modelled < MODELS_MOST && (int64_t)a->modelled < most) {
         const size_t i = a->modelled++;
@@ -150,7 +150,7 @@ static bool fill(analyze_job *job, report *r)
     patterns_topic a = { .job = job };
     a.s = topic_begin(job, r, "patterns", "Patterns", &a.replay, NULL);
     if (!a.s) return true;
-    const bool ok = names_open(&a.names, a.replay) &&
+    const bool ok = names_of_job(&a.names, job) &&
                     patterns_open(&a.r, a.replay, &a.names,
                                   analyze_set(job, "patterns.small")) &&
                     model_gains(&a);

@@ -239,13 +239,14 @@ static void put_clocks(ranks_topic *a)
 static void put_none(const ranks_topic *a)
 {
     const ts_replay_stats *const s = ts_replay_result(a->replay);
+    const cli_text partial =
+        cli_counted(s->rendezvous_partial, "collective", "collectives");
     if (s->rendezvous_partial)
         report_not_applicable(
             a->s,
-            "The other ranks of the %s collective%s are not in these files: "
-            "pass the traces of all ranks together.",
-            cli_count(s->rendezvous_partial).s,
-            s->rendezvous_partial == 1 ? "" : "s");
+            "The other ranks of the %s are not in these files: pass the traces "
+            "of all ranks together.",
+            s->rendezvous_partial == 1 ? "collective" : partial.s);
     else
         report_not_applicable(a->s, "The trace contains no collective between "
                                     "two devices.");
@@ -256,7 +257,7 @@ static bool fill(analyze_job *job, report *r)
     ranks_topic a = { .job = job };
     a.s = topic_begin(job, r, "ranks", "Ranks", &a.replay, &a.timeline);
     if (!a.s) return true;
-    const bool ok = names_open(&a.names, a.replay) &&
+    const bool ok = names_of_job(&a.names, job) &&
                     ranks_open(&a.r, a.replay, a.timeline, &a.names);
     if (ok && !a.r.rendezvous_count) {
         put_none(&a);
@@ -268,13 +269,8 @@ static bool fill(analyze_job *job, report *r)
                 a.s, REPORT_MEDIUM, "some ranks of %s are missing",
                 cli_counted(s->rendezvous_partial, "collective", "collectives")
                     .s);
-        if (s->rendezvous_guessed)
-            report_trust(a.s, a.r.rank_count > 2 ? REPORT_LOW : REPORT_MEDIUM,
-                         "%s end together, and are matched by name and order",
-                         cli_counted(s->rendezvous_guessed,
-                                     "collective does not",
-                                     "collectives do not")
-                             .s);
+        topic_trust_guessed(a.s, s,
+                            a.r.rank_count > 2 ? REPORT_LOW : REPORT_MEDIUM);
         report_figure(a.s, "waited_ns", "waited for other ranks",
                       report_ns(a.r.waited_ns));
         put_ranks(&a);

@@ -154,7 +154,7 @@ static bool fill(analyze_job *job, report *r)
     a.peak = analyze_set(job, "roofline.peak");
     a.bandwidth = analyze_set(job, "roofline.bandwidth");
     const bool ok =
-        names_open(&a.names, a.replay) &&
+        names_of_job(&a.names, job) &&
         roofline_open(&a.r, a.replay, &a.names, a.rules, a.rule_count);
     if (ok) (a.r.count ? put : put_none)(&a);
     for (size_t i = 0; i < a.rule_count; i++)

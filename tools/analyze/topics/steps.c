@@ -223,7 +223,7 @@ static void put_causes(const steps_topic *a)
     for (int c = -1; values && c < TS_IDLE_LIMIT; c++) {
         for (size_t i = 0; i < r->count; i++)
             values[i] = c < 0 ? r->steps[i].busy_ns : r->steps[i].cause_ns[c];
-        sums_order(values, r->count);
+        cli_sort_numbers(values, r->count);
         const int64_t middle = sums_quantile(values, r->count, 500);
         if (!values[r->count - 1]) continue;
         const report_value row[] = {
@@ -241,7 +241,7 @@ static bool fill(analyze_job *job, report *r)
     steps_topic a = { .job = job };
     a.s = topic_begin(job, r, "steps", "Iterations", &a.replay, &a.timeline);
     if (!a.s) return true;
-    const bool ok = names_open(&a.names, a.replay) &&
+    const bool ok = names_of_job(&a.names, job) &&
                     steps_open(&a.r, a.replay, a.timeline, &a.names);
     if (ok && !a.r.count) {
         not_applicable(&a);

@@ -65,7 +65,7 @@ static bool take_bounds(summary_topic *a)
     bool ok = true;
     if (replay) {
         ts_timeline *const t = analyze_timeline(a->job);
-        ok = names_open(&names, replay) &&
+        ok = names_of_job(&names, a->job) &&
              idle_open(&idle, replay, t, &names) &&
              launch_open(&launch, replay, t, &names) &&
              bound_cause_find(&a->cause, a->job, replay, &names, &idle);
@@ -131,11 +131,13 @@ static void answer_next(const summary_topic *a)
 static void answer_bound(const summary_topic *a)
 {
     if (!is_bound(a, a->most)) {
-        report_answer(
-            a->s,
-            "It is not bound by launches, host, copies or communication: none "
-            "of these takes more than %s.",
-            report_words(report_share(a->bounds[a->most], a->span_ns)).s);
+        const int64_t most = a->bounds[a->most];
+        const cli_text more = cli_format(
+            "more than %s", report_words(report_share(most, a->span_ns)).s);
+        report_answer(a->s,
+                      "It is not bound by launches, host, copies or "
+                      "communication: none of these takes %s.",
+                      most ? more.s : "any time");
         return;
     }
     const cli_text lead = cli_format("It is %s: for", bound_name(a->most));

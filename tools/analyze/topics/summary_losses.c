@@ -10,13 +10,11 @@ static const char *meaning_of(ts_track_type type)
 {
     switch (type) {
     case TS_TRACK_THREAD:
-        return "zones and calls: host times and counts are lower bounds; "
-               "operations may lack their call, and idle time its cause";
+        return "host times, counts too low; idle time may lack its cause";
     case TS_TRACK_STREAM:
     case TS_TRACK_DEVICE:
     case TS_TRACK_CONTEXT:
-        return "operations: busy time, kernels and copies are lower bounds; "
-               "idle time may have been busy";
+        return "busy time, counts too low; idle time may have been busy";
     case TS_TRACK_COUNTER: return "samples: peaks may be missing";
     default: return "any figure may be too low";
     }
@@ -50,7 +48,7 @@ static void put_file(analyze_job *job, report_table *t, uint32_t file)
 void summary_losses(analyze_job *job, report_section *s)
 {
     static const report_column columns[] = {
-        { "track", "cause", REPORT_TEXT },
+        { "track", "track", REPORT_TEXT },
         { "cause", "cause", REPORT_TEXT },
         { "count", "records", REPORT_COUNT },
         { "meaning", "consequence", REPORT_TEXT },

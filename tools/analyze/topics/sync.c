@@ -267,7 +267,7 @@ static void put_waits(const sync_topic *a)
 static bool without(sync_topic *a)
 {
     ts_replay *const model = a->r.count ? analyze_model(a->job) : NULL;
-    bool ok = !model || model_run(model, NULL, 0, &a->model);
+    bool ok = !model || model_unchanged(a->job, &a->model);
     for (int all = 0; ok && model && all < 2; all++)
         if (all || needless_count(&a->r))
             ok = sync_without(&a->r, model, all, &a->fewer[all]);
@@ -280,7 +280,7 @@ static bool fill(analyze_job *job, report *r)
     a.s =
         topic_begin(job, r, "sync", "Synchronisation", &a.replay, &a.timeline);
     if (!a.s) return true;
-    const bool ok = names_open(&a.names, a.replay) &&
+    const bool ok = names_of_job(&a.names, job) &&
                     sync_open(&a.r, a.replay, a.timeline, &a.names) &&
                     without(&a);
     if (ok) {

@@ -3,11 +3,6 @@
 */
 #include "tools/analyze/figures/base/call_class.h"
 
-static bool is(ts_text name, const char *text)
-{
-    return name.size == strlen(text) && !memcmp(name.text, text, name.size);
-}
-
 static bool begins(ts_text name, const char *text)
 {
     const size_t size = strlen(text);
@@ -93,7 +88,7 @@ call_class call_class_of(ts_text full)
     const ts_text name = stem(full);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].prefix ? begins(name, known[i].stem)
-                            : is(name, known[i].stem))
+                            : cli_is_text(name, known[i].stem))
             return known[i].class_of;
     return CALL_OTHER;
 }

@@ -85,7 +85,7 @@ bool names_open(names_index *n, const ts_replay *replay)
 
 void names_close(names_index *n)
 {
-    free(n->of);
+    if (!n->borrowed) free(n->of);
     free(n->groups);
     cli_index_close(&n->texts);
     cli_map_close(&n->labels);

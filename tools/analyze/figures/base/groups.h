@@ -4,7 +4,7 @@
 #ifndef TS_TOOLS_ANALYZE_FIGURES_BASE_GROUPS_H
 #define TS_TOOLS_ANALYZE_FIGURES_BASE_GROUPS_H
 
-#include "tools/cli/cli.h"
+#include "tools/analyze/job/job.h"
 
 // Operations of one kind and name; copies are grouped by direction. Zones and
 // calls passed to names_add have groups as well, without counts and times.
@@ -17,7 +17,8 @@ typedef struct names_group {
 } names_group;
 
 typedef struct names_index {
-    uint32_t *of; // group of each operation; op_count values
+    uint32_t *of;  // group of each operation; op_count values
+    bool borrowed; // `of` belongs to the job
     size_t op_count;
     names_group *groups; // by first operation
     size_t count;
@@ -28,6 +29,9 @@ typedef struct names_index {
 
 // Returns false if memory runs out. Call names_close in any case.
 bool names_open(names_index *names, const ts_replay *replay);
+// The same for the replay of a job, whose operations are grouped only once.
+bool names_of_job(names_index *names, analyze_job *job);
+// Frees the groups; their texts end with it. Allowed after names_open failed.
 void names_close(names_index *names);
 
 // Returns the group of a zone by its site (kind TS_EVENT_ZONE) or of a call by

@@ -3,6 +3,8 @@
     times
 */
 #include "tools/analyze/figures/base/host_position.h"
+#include "tools/cli/search.h"
+#include "tools/cli/sort.h"
 
 // The state of one thread while its events are read.
 typedef struct thread_state {
@@ -111,13 +113,8 @@ static void enter(inside_walk *w, thread_state *t, inside_frame frame)
 static thread_state *state_of(inside_walk *w, uint32_t track)
 {
     size_t low = 0, high = w->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (w->threads[middle].track < track)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high)
+        cli_halve(&low, &high, w->threads[cli_middle(low, high)].track < track);
     return low < w->count && w->threads[low].track == track ? &w->threads[low]
                                                             : NULL;
 }
@@ -164,13 +161,22 @@ static bool walk_file(inside_walk *w, ts_reader *reader, int64_t offset,
     return opened != TS_ERR_MEMORY && !w->failed;
 }
 
+// The number of threads that sorted spans are of.
+static size_t thread_count(const inside_span *spans, size_t count)
+{
+    size_t threads = 0;
+    for (size_t i = 0; i < count; i++)
+        threads += !i || spans[i].thread != spans[i - 1].thread;
+    return threads;
+}
+
 static bool walk_spans(inside_walk *w, const ts_replay *replay,
                        const inside_span *spans, size_t count)
 {
     ts_replay_file file = { 0 };
     int64_t from = INT64_MAX, to = INT64_MIN;
     bool ok = ts_replay_file_at(replay, spans->file, &file);
-    w->threads = calloc(count, sizeof *w->threads);
+    w->threads = calloc(thread_count(spans, count), sizeof *w->threads);
     w->count = 0;
     if (!w->threads) return false;
     for (size_t i = 0; i < count; i++) {
@@ -206,7 +212,7 @@ static int by_thread(const void *left, const void *right)
 static bool walk_all(inside_walk *w, const ts_replay *replay,
                      inside_span *spans, size_t count)
 {
-    if (count > 1) qsort(spans, count, sizeof *spans, by_thread);
+    cli_sort(spans, count, sizeof *spans, by_thread);
     for (size_t i = 0; i < count;) {
         size_t end = i + 1;
         while (end < count && spans[end].file == spans[i].file)

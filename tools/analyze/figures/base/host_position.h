@@ -46,6 +46,8 @@ uint32_t *inside_others(const ts_replay *replay);
 
 // Return the innermost zone or call of the frames; NULL if there is none.
 const inside_frame *inside_zone(const inside_frame *frames, uint32_t depth);
+// Returns the innermost call of a thread's frames, which are sorted from the
+// outermost on; NULL: no call is open.
 const inside_frame *inside_call(const inside_frame *frames, uint32_t depth);
 
 #endif // TS_TOOLS_ANALYZE_FIGURES_BASE_HOST_POSITION_H

@@ -33,7 +33,8 @@ bool lanes_open(lanes *l, const ts_replay *replay)
     }
     qsort(l->streams, l->stream_count, sizeof *l->streams, by_key);
     qsort(l->devices, l->device_count, sizeof *l->devices, by_key);
-    l->last.key = UINT64_MAX;
+    for (size_t i = 0; i < LANES_SEEN; i++)
+        l->seen[i].key = UINT64_MAX;
     return true;
 }
 
@@ -44,16 +45,28 @@ void lanes_close(lanes *l)
     memset(l, 0, sizeof *l);
 }
 
+// Returns the index in `streams` of a key; stream_count if it is not there.
+static size_t rank_of(lanes *l, uint64_t key)
+{
+    lanes_seen *const seen = &l->seen[key % LANES_SEEN];
+    if (seen->key == key) return seen->rank;
+    const lanes_key wanted = { key, 0 };
+    const lanes_key *const found =
+        bsearch(&wanted, l->streams, l->stream_count, sizeof wanted, by_key);
+    if (!found) return l->stream_count;
+    *seen = (lanes_seen){ key, (size_t)(found - l->streams) };
+    return seen->rank;
+}
+
 size_t lanes_stream(lanes *l, const ts_operation *op)
 {
-    const lanes_key key = { key_of(op->file, op->track), 0 };
-    if (key.key != l->last.key) {
-        const lanes_key *const found =
-            bsearch(&key, l->streams, l->stream_count, sizeof key, by_key);
-        if (!found) return l->stream_count;
-        l->last = *found;
-    }
-    return l->last.index;
+    const size_t rank = rank_of(l, key_of(op->file, op->track));
+    return rank < l->stream_count ? l->streams[rank].index : rank;
+}
+
+size_t lanes_stream_rank(lanes *l, const ts_operation *op)
+{
+    return rank_of(l, key_of(op->file, op->track));
 }
 
 size_t lanes_device(const lanes *l, uint32_t file, uint32_t track)

@@ -27,6 +27,7 @@ typedef struct stats_rows {
 bool stats_rows_open(stats_rows *rows, const stats_map *map,
                      ts_text (*text)(const stats_group *group, void *user),
                      void *user);
+// Frees the rows, not the groups that they point to.
 void stats_rows_close(stats_rows *rows);
 
 // Computes p50_ns and p95_ns of all rows: see stats_quantiles. Returns false if

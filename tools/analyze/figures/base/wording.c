@@ -101,7 +101,7 @@ ts_text topic_node(analyze_job *job, const ts_replay *replay, uint32_t node,
         name = ts_reader_name(ts_replay_reader(replay, n.file), n.name);
         if (!name.size) name = text_of("a launch");
     } else if (!ts_replay_operation(replay, n.owner, &op)) {
-        return text_of("several operations");
+        return name; // a join, which takes no time
     } else if (op.kind == TS_EVENT_MEMCPY) {
         const char *const direction = names_direction(op.label);
         name = strcmp(direction, "copy")
@@ -183,6 +183,18 @@ void topic_trust_threads(report_section *s, const ts_replay_stats *stats)
                      cli_counted(stats->lost, "record was", "records were").s);
 }
 
+void topic_trust_guessed(report_section *s, const ts_replay_stats *stats,
+                         report_confidence most)
+{
+    if (stats->rendezvous_guessed)
+        report_trust(s, most,
+                     "%s matched by name and order, but the ranks do not end "
+                     "together",
+                     cli_counted(stats->rendezvous_guessed, "collective is",
+                                 "collectives are")
+                         .s);
+}
+
 void topic_trust_ranks(report_section *s, const ts_replay *replay,
                        int64_t communication_ns)
 {
@@ -193,20 +205,15 @@ void topic_trust_ranks(report_section *s, const ts_replay *replay,
                      communication_ns > whole / 50 ? REPORT_LOW : REPORT_MEDIUM,
                      "the traces of some ranks are missing: recorded durations "
                      "of collectives include waiting");
-    if (stats->rendezvous_guessed)
-        report_trust(s,
-                     ts_replay_device_count(replay) > 2 &&
-                             communication_ns > whole / 50
-                         ? REPORT_LOW
-                         : REPORT_MEDIUM,
-                     "%s end together, and are matched by name and order",
-                     cli_counted(stats->rendezvous_guessed,
-                                 "collective does not", "collectives do not")
-                         .s);
+    topic_trust_guessed(s, stats,
+                        ts_replay_device_count(replay) > 2 &&
+                                communication_ns > whole / 50
+                            ? REPORT_LOW
+                            : REPORT_MEDIUM);
 }
 
-void topic_trust_graph(report_section *s, const ts_replay *replay,
-                       const ts_timeline *timeline)
+void topic_trust_graph(report_section *s, analyze_job *job,
+                       const ts_replay *replay, const ts_timeline *timeline)
 {
     const ts_timeline_figures *const f = ts_timeline_total(timeline);
     const ts_replay_stats *const stats = ts_replay_result(replay);
@@ -216,15 +223,30 @@ void topic_trust_graph(report_section *s, const ts_replay *replay,
             cli_counted(stats->different, "operation does", "operations do").s);
     topic_trust_threads(s, stats);
     if (!f->idle_ns) return;
+    if (stats->missing_records && analyze_selected(job).size)
+        report_trust(s, REPORT_LOW,
+                     "%s not in what is analyzed: causes that lie there are "
+                     "missing or wrong",
+                     cli_counted(stats->missing_records, "awaited event is",
+                                 "awaited events are")
+                         .s);
     const double known = (double)f->explicit_ns / (double)f->idle_ns;
     const double guessed = (double)f->inferred_ns / (double)f->idle_ns;
     const report_confidence c = known >= 0.9             ? REPORT_HIGH
                                 : known + guessed >= 0.8 ? REPORT_MEDIUM
                                                          : REPORT_LOW;
-    report_trust(s, c,
-                 "the cause is recorded for %s of the idle time and inferred "
-                 "from times for %s",
-                 cli_percent(known).s, cli_percent(guessed).s);
+    if (!report_is_none(f->explicit_ns, f->idle_ns))
+        report_trust(s, c,
+                     "the cause is recorded for %s of the idle time and "
+                     "inferred from times for %s",
+                     cli_percent(known).s, cli_percent(guessed).s);
+    else if (!report_is_none(f->inferred_ns, f->idle_ns))
+        report_trust(s, c,
+                     "the cause is recorded for none of the idle time and "
+                     "inferred from times for %s",
+                     cli_percent(guessed).s);
+    else
+        report_trust(s, c, "no cause of the idle time is known");
 }
 
 /* ---- Device time by cause ------------------------------------------------ */

@@ -49,15 +49,19 @@ report_section *topic_begin(analyze_job *job, report *r, const char *name,
 // record of it.
 void topic_trust_threads(report_section *s, const ts_replay_stats *stats);
 
+// Lowers the confidence to `most` if it is uncertain which collectives belong
+// together.
+void topic_trust_guessed(report_section *s, const ts_replay_stats *stats,
+                         report_confidence most);
 // Lowers the confidence if ranks have no trace and collectives are much of the
 // critical path.
 void topic_trust_ranks(report_section *s, const ts_replay *replay,
                        int64_t communication_ns);
 
 // Lowers the confidence by the share of idle time that the graph does not
-// explain.
-void topic_trust_graph(report_section *s, const ts_replay *replay,
-                       const ts_timeline *timeline);
+// explain, and if a part of the trace waits for what the part lacks.
+void topic_trust_graph(report_section *s, analyze_job *job,
+                       const ts_replay *replay, const ts_timeline *timeline);
 
 #define TOPIC_COUNT(array) (sizeof(array) / sizeof *(array))
 // Arguments for "%.*s".
@@ -67,6 +71,9 @@ void topic_trust_graph(report_section *s, const ts_replay *replay,
 // name and colour in all charts.
 report_chart *topic_time_chart(report_section *s, const char *key,
                                const char *title);
+// Adds a bar with the device's time in nanoseconds to a stacked chart: kernels,
+// collectives alone, copies alone, then each idle cause in the order of
+// ts_idle. The parts sum to busy_ns + idle_ns.
 void topic_time_bar(analyze_job *job, report_chart *c,
                     const ts_timeline_figures *f);
 

@@ -2,6 +2,7 @@
     zone_paths.c - host zones as paths: a zone and the zones around it
 */
 #include "tools/analyze/figures/base/zone_paths.h"
+#include "tools/cli/sort.h"
 
 /* ---- The tree ----------------------------------------------------------- */
 
@@ -25,9 +26,7 @@ void paths_close(path_tree *p)
 
 uint32_t paths_name(path_tree *p, ts_text name)
 {
-    uint64_t hash = UINT64_C(14695981039346656037); // FNV-1a
-    for (size_t i = 0; i < name.size; i++)
-        hash = (hash ^ (uint8_t)name.text[i]) * UINT64_C(1099511628211);
+    uint64_t hash = cli_hash(name.text, name.size);
     for (;; hash++) { // on a collision the next hash is tried
         const uint32_t at = cli_map_row(&p->name_index, hash);
         if (at == CLI_NONE) break;
@@ -304,11 +303,7 @@ bool paths_resolve(path_tree *p, ts_reader *reader, paths_query *queries,
 {
     walk w = { .p = p, .reader = reader, .queries = queries };
     if (!count) return true;
-    for (size_t i = 1; i < count; i++) {
-        if (by_track_and_time(&queries[i - 1], &queries[i]) <= 0) continue;
-        qsort(queries, count, sizeof *queries, by_track_and_time);
-        break;
-    }
+    cli_sort(queries, count, sizeof *queries, by_track_and_time);
     return walk_zones(&w, count);
 }
 

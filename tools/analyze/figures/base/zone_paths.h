@@ -34,6 +34,7 @@ typedef struct path_tree {
 // Returns false if memory runs out, like all functions here. Call paths_close
 // in any case.
 bool paths_open(path_tree *p);
+// Frees the tree with the names of its nodes.
 void paths_close(path_tree *p);
 
 // Returns the number of a text; CLI_NONE if memory runs out. The text must stay

@@ -18,6 +18,7 @@ typedef struct api {
 
 // Returns false if memory runs out. Call api_close in any case.
 bool api_open(api *a, analyze_job *job);
+// Frees the figures; call it before the job's traces are closed.
 void api_close(api *a);
 
 /*

@@ -36,6 +36,7 @@ ts_text copies_one_text(const copies *c, const copies_one *one);
 // all: also by memory and size, with quantiles. Returns false if memory runs
 // out. Call copies_close in any case.
 bool copies_open(copies *c, analyze_job *job, bool all);
+// Frees the figures; call it before the job's traces are closed.
 void copies_close(copies *c);
 
 #endif // TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_COPIES_H

@@ -20,6 +20,7 @@ typedef struct flame_tree {
 // Treats negative weights as 0. Returns false if memory runs out. Call
 // flame_close in any case.
 bool flame_open(flame_tree *t, const path_tree *p);
+// Frees the tree; the paths that it was made of belong to the caller.
 void flame_close(flame_tree *t);
 
 // A node to draw. Parents come before their children.
@@ -46,6 +47,21 @@ bool flame_cut(const flame_tree *t, int64_t least, uint32_t depth,
 void flame_folded(const flame_tree *t, FILE *out);
 
 /* ---- Trees of a job ------------------------------------------------------ */
+
+// Call stacks of a job as paths of a tree, each looked up once.
+typedef struct flame_stacks {
+    analyze_job *job;
+    path_tree *paths;
+    cli_map stacks; // file and stack to node
+    cli_map frames; // file, module and offset to name
+} flame_stacks;
+
+// Returns the node of a stack, its root for one that is unknown; CLI_NONE if
+// memory runs out. Outer frames beyond the maximum depth are omitted, since the
+// inner ones matter.
+uint32_t flame_stack_node(flame_stacks *s, uint32_t file, uint32_t stack);
+// Frees the maps; job and paths belong to the caller.
+void flame_stacks_close(flame_stacks *s);
 
 typedef struct flame_sums {
     uint64_t operations;

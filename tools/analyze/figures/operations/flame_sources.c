@@ -2,17 +2,15 @@
     flame_sources.c - builds the path trees of a job: launches and zones
 */
 #include "tools/analyze/figures/operations/flame.h"
-#include "tools/common/symbolize/symbolize.h"
 
 typedef struct gather {
     analyze_job *job;
     path_tree *p;
     flame_sums *sums;
     uint32_t *nodes; // path node by operation; CLI_NONE: from its zones
-    cli_map stacks;  // file and stack to node
-    cli_map frames;  // file, module and offset to name
-    cli_map labels;  // file, kind and label to name
-    size_t count;    // number of operations
+    flame_stacks stacks;
+    cli_map labels; // file, kind and label to name
+    size_t count;   // number of operations
     bool use_stacks;
 } gather;
 
@@ -20,48 +18,6 @@ static bool is_work(ts_event_kind kind)
 {
     return kind == TS_EVENT_KERNEL || kind == TS_EVENT_MEMCPY ||
            kind == TS_EVENT_MEMSET || kind == TS_EVENT_COLLECTIVE;
-}
-
-/* ---- Stacks ------------------------------------------------------------- */
-
-static uint32_t frame_name(gather *g, uint32_t file, const ts_frame_entry *f,
-                           uint32_t at)
-{
-    const uint64_t key = cli_hash_join((uint64_t)file << 32 | f->module,
-                                       cli_hash_join(f->offset, at));
-    const uint32_t known = cli_map_row(&g->frames, key);
-    if (known != CLI_NONE) return known;
-    const uint32_t name = paths_name(g->p, analyze_frame(g->job, file, f, at));
-    if (name == CLI_NONE || !cli_map_set(&g->frames, key, name))
-        return CLI_NONE;
-    return name;
-}
-
-// Returns the node of a stack. Outer frames beyond the maximum depth are
-// omitted, since the inner ones matter.
-static uint32_t stack_node(gather *g, uint32_t file, uint32_t stack)
-{
-    enum { MOST = PATHS_DEPTH_MOST - 1 };
-    const uint64_t key = (uint64_t)file << 32 | stack;
-    const uint32_t known = cli_map_row(&g->stacks, key);
-    if (known != CLI_NONE) return known;
-    const ts_frame_entry *frames;
-    const uint32_t count =
-        ts_reader_stack(analyze_reader(g->job, file), stack, &frames);
-    uint32_t node = PATHS_ROOT, functions = 0, i = 0;
-    const ts_reader *const reader = analyze_reader(g->job, file);
-    for (; i < count; i++) {
-        functions += symbolize_depth(reader, &frames[i]);
-        if (functions > MOST) break;
-    }
-    while (i-- > 0)
-        for (uint32_t k = symbolize_depth(reader, &frames[i]); k-- > 0;) {
-            const uint32_t name = frame_name(g, file, &frames[i], k);
-            if (name == CLI_NONE) return CLI_NONE;
-            node = paths_child(g->p, node, name);
-            if (node == CLI_NONE) return CLI_NONE;
-        }
-    return cli_map_set(&g->stacks, key, node) ? node : CLI_NONE;
 }
 
 /* ---- Operations --------------------------------------------------------- */
@@ -99,7 +55,7 @@ static bool look_at_file(gather *g, ts_replay *replay, uint32_t file)
         g->sums->operations++;
         g->nodes[i] = PATHS_ROOT;
         if (stacks && o.row < stack_count && stacks[o.row]) {
-            g->nodes[i] = stack_node(g, file, stacks[o.row]);
+            g->nodes[i] = flame_stack_node(&g->stacks, file, stacks[o.row]);
             ok = g->nodes[i] != CLI_NONE;
             g->sums->by_stack += g->nodes[i] != PATHS_ROOT;
             if (g->nodes[i] != PATHS_ROOT) continue;
@@ -153,7 +109,11 @@ static bool put_weights(gather *g, ts_replay *replay)
 bool flame_nodes(analyze_job *job, path_tree *p, bool stacks, flame_sums *sums,
                  uint32_t **nodes)
 {
-    gather g = { .job = job, .p = p, .sums = sums, .use_stacks = stacks };
+    gather g = { .job = job,
+                 .p = p,
+                 .sums = sums,
+                 .stacks = { .job = job, .paths = p },
+                 .use_stacks = stacks };
     *sums = (flame_sums){ 0 };
     *nodes = NULL;
     ts_replay *const replay = analyze_replay(job);
@@ -166,8 +126,7 @@ bool flame_nodes(analyze_job *job, path_tree *p, bool stacks, flame_sums *sums,
     if (ok) memset(g.nodes, 0xFF, (g.count + 1) * sizeof *g.nodes);
     for (uint32_t f = 0; ok && f < job->file_count; f++)
         ok = look_at_file(&g, replay, f);
-    cli_map_close(&g.stacks);
-    cli_map_close(&g.frames);
+    flame_stacks_close(&g.stacks);
     *nodes = g.nodes;
     return ok;
 }

@@ -154,11 +154,6 @@ static uint64_t element_size(ts_text types, size_t argument)
     return 0;
 }
 
-static bool is(ts_text text, const char *string)
-{
-    return text.size == strlen(string) && !memcmp(text.text, string, text.size);
-}
-
 uint64_t roofline_times(uint64_t a, uint64_t b)
 {
     return b && a > INT64_MAX / b ? INT64_MAX : a * b;
@@ -168,8 +163,10 @@ bool roofline_product_of(roofline_product *p, ts_text name, ts_text dims,
                          ts_text types)
 {
     shape shapes[ARGUMENTS_MOST] = { 0 };
-    const bool added = is(name, "aten::addmm") || is(name, "aten::baddbmm");
-    const bool batch = is(name, "aten::bmm") || is(name, "aten::baddbmm");
+    const bool added =
+        cli_is_text(name, "aten::addmm") || cli_is_text(name, "aten::baddbmm");
+    const bool batch =
+        cli_is_text(name, "aten::bmm") || cli_is_text(name, "aten::baddbmm");
     const size_t count = read_shapes(dims, shapes), rank = batch ? 3 : 2;
     memset(p, 0, sizeof *p);
     if (count < (added ? 3u : 2u)) return false;

@@ -22,24 +22,36 @@ static uint32_t device_of(const ts_reader *reader, uint32_t id)
     return 0;
 }
 
+// Finds the devices of all tracks, once: a chunk may be of a thousand in turn.
+static bool load_devices(kernels *k)
+{
+    ts_track track;
+    for (uint32_t f = 0; f < k->job->file_count; f++) {
+        const ts_reader *const reader = analyze_reader(k->job, f);
+        for (size_t i = 0; ts_reader_track_at(reader, i, &track); i++)
+            if (!cli_map_set(&k->devices, (uint64_t)f << 32 | track.id,
+                             device_of(reader, track.id)))
+                return false;
+    }
+    return true;
+}
+
+static uint32_t event_device(const kernels *k, const stats_event *e)
+{
+    const uint64_t *const device =
+        cli_map_find(&k->devices, (uint64_t)e->file << 32 | stats_track(e));
+    return device ? (uint32_t)*device : 0;
+}
+
 static bool keys(const stats_event *e, stats_key *key, void *user)
 {
     const kernels *const k = user;
-    // Cache: a chunk nearly always belongs to one track.
-    static _Thread_local uint32_t last_track, last_device;
-    static _Thread_local const ts_columns *last;
-    const uint32_t track = stats_track(e);
-    if (last != e->columns || track != last_track || !e->row) {
-        last_device = device_of(analyze_reader(k->job, e->file), track);
-        last_track = track;
-        last = e->columns;
-    }
     uint64_t launch = stats_value(e, TS_COLUMN_LAUNCH);
     if (e->columns->kind == TS_EVENT_COLLECTIVE) {
         if (!launch) launch = NAME_BIT | stats_value(e, TS_COLUMN_NAME);
         launch |= COLLECTIVE_BIT;
     }
-    key[KERNELS_LAUNCH] = (stats_key){ { launch, last_device } };
+    key[KERNELS_LAUNCH] = (stats_key){ { launch, event_device(k, e) } };
     if (k->scan.map_count > KERNELS_ZONE)
         key[KERNELS_ZONE] =
             (stats_key){ { stats_value(e, TS_COLUMN_SITE), 0 } };
@@ -174,7 +186,7 @@ bool kernels_open(kernels *k, analyze_job *job, bool all)
                             .map_count = all ? KERNELS_MAPS : 1,
                             .keys = keys,
                             .user = k };
-    if (all && !load_stacks(k)) return false;
+    if (!load_devices(k) || (all && !load_stacks(k))) return false;
     if (all && !k->has_stacks) k->scan.map_count = KERNELS_STACK;
     return stats_run_all(job, &k->scan, k->maps) && make_rows(k);
 }
@@ -187,6 +199,7 @@ void kernels_close(kernels *k)
     stats_rows_close(&k->configs);
     stats_rows_close(&k->zones);
     stats_rows_close(&k->stacks);
+    cli_map_close(&k->devices);
     for (uint32_t i = 0; k->first && i < k->job->file_count; i++)
         free(k->first[i]);
     free(k->first);

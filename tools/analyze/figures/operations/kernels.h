@@ -15,6 +15,7 @@ typedef struct kernels {
     bool has_stacks;
     const uint32_t **stack_of; // stack of each operation, by file and row
     uint64_t **first;          // row of the first operation of each chunk
+    cli_map devices;           // of each track, by file and track
     stats_scan scan;
 } kernels;
 
@@ -25,6 +26,7 @@ typedef struct kernels {
     kernels_close in any case.
 */
 bool kernels_open(kernels *k, analyze_job *job, bool all);
+// Frees the figures; `job` must still be open.
 void kernels_close(kernels *k);
 
 // kernels_launch returns the launch entry of the group of a row (NULL: none);
@@ -32,6 +34,7 @@ void kernels_close(kernels *k);
 const ts_launch_entry *kernels_launch(const kernels *k, const stats_group *g);
 // Whether the group of a row is a collective.
 bool kernels_collective(const stats_group *g);
+// Returns the index of the device in a group's key.
 uint32_t kernels_device(const stats_group *g);
 
 #endif // TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_KERNELS_H

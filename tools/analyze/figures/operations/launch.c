@@ -202,11 +202,11 @@ static bool walk(launch_walk *w)
     if (!take_calls(w)) return false;
     take_blocks(w);
     for (size_t i = 0; i < r->function_count; i++)
-        sums_order(r->functions[i].calls.ns, r->functions[i].calls.count);
+        cli_sort_numbers(r->functions[i].calls.ns, r->functions[i].calls.count);
     if (!take_operations(w)) return false;
     for (size_t i = 0; i < r->device_count; i++) {
-        sums_order(r->devices[i].latency.ns, r->devices[i].latency.count);
-        sums_order(r->devices[i].queued.ns, r->devices[i].queued.count);
+        cli_sort_numbers(r->devices[i].latency.ns, r->devices[i].latency.count);
+        cli_sort_numbers(r->devices[i].queued.ns, r->devices[i].queued.count);
     }
     if (r->function_count)
         qsort(r->functions, r->function_count, sizeof *r->functions,

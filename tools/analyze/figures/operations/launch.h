@@ -57,6 +57,7 @@ typedef struct launch_result {
 // memory runs out. Call launch_close in any case.
 bool launch_open(launch_result *result, const ts_replay *replay,
                  const ts_timeline *timeline, names_index *names);
+// Frees the result; allowed after launch_open failed.
 void launch_close(launch_result *result);
 
 // Whether calls of a group of names launched work.

@@ -107,8 +107,11 @@ typedef struct memory_file {
 // Returns false if memory runs out. Call memory_close in any case.
 bool memory_compute(memory *m, const memory_file *files, uint32_t count,
                     int64_t short_ns);
+// Frees blocks, pools and paths; allowed after memory_compute failed.
 void memory_close(memory *m);
 
+// Whether a block is allocated at a time; a block is not live at the time it is
+// freed.
 static inline bool memory_is_live(const memory_block *b, int64_t time_ns)
 {
     return b->from_ns <= time_ns && time_ns < b->to_ns;

@@ -4,7 +4,7 @@
 #ifndef TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_OCCUPANCY_H
 #define TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_OCCUPANCY_H
 
-#include "tools/cli/cli.h"
+#include "tracesmith_replay.h"
 
 // Limits of a multiprocessor. All are 0 if unknown.
 typedef struct occupancy_limits {

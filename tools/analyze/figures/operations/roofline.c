@@ -2,6 +2,7 @@
     roofline.c - FLOPs and achieved rates
 */
 #include "tools/analyze/figures/operations/roofline.h"
+#include "tools/cli/search.h"
 
 // A zone of an operator, and the kernels launched in it.
 typedef struct product_zone {
@@ -28,11 +29,6 @@ typedef struct roofline_walk {
 
 static const char *const operators[] = { "aten::mm", "aten::addmm", "aten::bmm",
                                          "aten::baddbmm" };
-
-static bool is(ts_text text, const char *string)
-{
-    return text.size == strlen(string) && !memcmp(text.text, string, text.size);
-}
 
 /* ---- Rows ---------------------------------------------------------------- */
 
@@ -80,7 +76,7 @@ static bool number_products(roofline_walk *w)
     if (ok && count) qsort(sorted, count, sizeof *sorted, by_product);
     for (size_t i = 0; ok && i < count; i++) {
         const product_zone *const before = i ? sorted[i - 1] : NULL;
-        if (before && is(before->name, sorted[i]->name.text) &&
+        if (before && cli_is_text(before->name, sorted[i]->name.text) &&
             !strcmp(before->product.text, sorted[i]->product.text) &&
             before->product.bytes == sorted[i]->product.bytes) {
             sorted[i]->row = before->row;
@@ -109,7 +105,7 @@ static bool find_sites(roofline_walk *w, const ts_reader *reader)
     w->wanted = calloc((size_t)w->site_limit + 1, 1);
     for (uint32_t i = 0; w->wanted && i <= w->site_limit; i++) {
         for (size_t k = 0; k < sizeof operators / sizeof *operators; k++)
-            if (is(ts_reader_site_name(reader, i), operators[k]))
+            if (cli_is_text(ts_reader_site_name(reader, i), operators[k]))
                 w->wanted[i] = 1;
         any |= w->wanted[i];
     }
@@ -142,9 +138,9 @@ static bool take_argument(roofline_walk *w, const ts_event *event,
                           size_t *types_size)
 {
     product_zone *const z = w->zone_count ? &w->zones[w->zone_count - 1] : NULL;
-    const bool dims = is(argument, "Input Dims");
+    const bool dims = cli_is_text(argument, "Input Dims");
     const ts_text text = ts_event_text(event);
-    if (!z || (!dims && !is(argument, "Input type")) ||
+    if (!z || (!dims && !cli_is_text(argument, "Input type")) ||
         z->thread != event->track || z->start_ns != start ||
         z->site != (uint32_t)ts_event_value(event, TS_COLUMN_SITE))
         return true;
@@ -212,13 +208,9 @@ static product_zone *zone_of(const roofline_walk *w, const ts_node *call)
                                .thread = call->track,
                                .start_ns = call->recorded_ns };
     size_t low = 0, high = w->zone_count;
-    while (low < high) { // the first zone that begins later
-        const size_t middle = low + (high - low) / 2;
-        if (by_time(&w->zones[middle], &key) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high) // the first zone that begins later
+        cli_halve(&low, &high,
+                  by_time(&w->zones[cli_middle(low, high)], &key) <= 0);
     product_zone *const z = low ? &w->zones[low - 1] : NULL;
     return z && z->file == call->file && z->thread == call->track &&
                    call->recorded_ns < z->end_ns

@@ -29,6 +29,7 @@ typedef struct roofline_rule {
 // Parses a rule. Returns false if it is invalid: see `wrong`. Otherwise call
 // roofline_rule_close.
 bool roofline_rule_read(roofline_rule *rule, const char *text);
+// Frees the regular expression of a rule that was read successfully.
 void roofline_rule_close(roofline_rule *rule);
 
 // Computes the FLOPs of one matrix product and the least bytes it moves from
@@ -39,6 +40,9 @@ typedef struct roofline_product {
     uint64_t flops, bytes; // bytes 0: unknown element type
     char text[64];
 } roofline_product;
+// Reads the shapes of a matrix product from the arguments that a PyTorch
+// operator recorded: `dims` and `types` as in its record. False, with *product
+// zero, if it is no product of known shapes.
 bool roofline_product_of(roofline_product *product, ts_text operator_name,
                          ts_text dims, ts_text types);
 
@@ -69,6 +73,7 @@ typedef struct roofline_result {
 bool roofline_open(roofline_result *result, const ts_replay *replay,
                    const names_index *names, const roofline_rule *rules,
                    size_t rule_count);
+// Frees the rows and their texts.
 void roofline_close(roofline_result *result);
 
 #endif // TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_ROOFLINE_H

@@ -27,6 +27,7 @@ typedef struct zones {
 // Computes the figures. Returns false if memory runs out. Call zones_close in
 // any case.
 bool zones_open(zones *z, analyze_job *job);
+// Frees the figures; call it before the job's traces are closed.
 void zones_close(zones *z);
 // Returns the times of a row.
 const zone_times *zones_times(const zones *z, const stats_row *row);

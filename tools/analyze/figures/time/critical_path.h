@@ -30,14 +30,18 @@ typedef struct path_result {
     model_figures free[TS_COST_LIMIT];
 } path_result;
 
+// Packs a group of names, a cost and whether the time lies before the node into
+// one key for sums.
 static inline uint64_t path_key(uint32_t group, ts_cost cost, bool before)
 {
     return ((uint64_t)group * TS_COST_LIMIT + cost) * 2 + before;
 }
+// Returns the group of a key.
 static inline uint32_t path_key_group(uint64_t key)
 {
     return (uint32_t)(key / 2 / TS_COST_LIMIT);
 }
+// Returns the cost of a key.
 static inline ts_cost path_key_cost(uint64_t key)
 {
     return (ts_cost)(key / 2 % TS_COST_LIMIT);
@@ -73,9 +77,10 @@ typedef uint32_t (*path_zone)(void *user, uint32_t operation);
 // Call path_close in any case.
 bool path_open(path_result *result, ts_replay *replay, names_index *names,
                path_zone zone, void *user, size_t most);
-// Runs a replay as a model, unchanged and once without each category that is on
-// the path. Returns false if memory runs out.
+// Runs a model once without each category that is on the path. The figures of
+// the unchanged model, `model`, are set. Returns false if memory runs out.
 bool path_without(path_result *result, ts_replay *model);
+// Frees the result; allowed after path_open failed.
 void path_close(path_result *result);
 
 #endif // TS_TOOLS_ANALYZE_FIGURES_TIME_CRITICAL_PATH_H

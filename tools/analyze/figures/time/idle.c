@@ -28,6 +28,12 @@ static int longer_first(const void *left, const void *right)
     return cli_gap_order(&a->gap, a->device, &b->gap, b->device);
 }
 
+static uint64_t shortness_of(const void *of)
+{
+    const ts_gap *const gap = &((const idle_gap *)of)->gap;
+    return ~cli_sort_signed(gap->end_ns - gap->start_ns);
+}
+
 static void find_thread(const ts_replay *replay, idle_gap *g)
 {
     ts_operation op;
@@ -83,7 +89,7 @@ static bool take_gaps(idle_result *r, const ts_replay *replay,
             r->gaps[r->count++] = g;
         }
     }
-    qsort(r->gaps, r->count, sizeof *r->gaps, longer_first);
+    cli_sort_by(r->gaps, r->count, sizeof *r->gaps, shortness_of, longer_first);
     for (size_t i = 0; i < r->count; i++) {
         const ts_gap *const gap = &r->gaps[i].gap;
         const int64_t ns = gap->end_ns - gap->start_ns;

@@ -46,6 +46,7 @@ typedef struct idle_result {
 // false if memory runs out. Call idle_close in any case.
 bool idle_open(idle_result *result, const ts_replay *replay,
                const ts_timeline *timeline, names_index *names);
+// Frees the result; allowed after idle_open failed.
 void idle_close(idle_result *result);
 
 // Returns the idle time that late launches cause: the host made the call too

@@ -2,6 +2,7 @@
     overlap.c - hidden and exposed transfers
 */
 #include "tools/analyze/figures/time/overlap.h"
+#include "tools/cli/search.h"
 
 // Disjoint intervals in which kernels run on a device, in order, with the total
 // of such time before each.
@@ -69,13 +70,8 @@ static bool add_busy(overlap_busy *b, int64_t start, int64_t end)
 static int64_t busy_before(const overlap_busy *b, int64_t time)
 {
     size_t low = 0, high = b->count;
-    while (low < high) { // the first interval that begins at `time` or later
-        const size_t middle = low + (high - low) / 2;
-        if (b->start[middle] < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high) // the first interval that begins at `time` or later
+        cli_halve(&low, &high, b->start[cli_middle(low, high)] < time);
     if (!low) return 0;
     const int64_t end = b->end[low - 1] < time ? b->end[low - 1] : time;
     return b->before[low - 1] + end - b->start[low - 1];

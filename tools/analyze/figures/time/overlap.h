@@ -40,6 +40,7 @@ typedef struct overlap_result {
 // out. Call overlap_close in any case.
 bool overlap_open(overlap_result *result, const ts_replay *replay,
                   const names_index *names, const uint64_t *sizes);
+// Frees the result; allowed after overlap_open failed.
 void overlap_close(overlap_result *result);
 
 // Runs a model in which kernels do not wait for collectives or, if not

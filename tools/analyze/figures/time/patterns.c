@@ -2,6 +2,7 @@
     patterns.c - repeated sequences of small kernels
 */
 #include "tools/analyze/figures/time/patterns.h"
+#include "tools/analyze/figures/base/lanes.h"
 
 // Kernels by stream, in order.
 typedef struct patterns_walk {
@@ -17,44 +18,50 @@ typedef struct patterns_walk {
 
 /* ---- The sequence -------------------------------------------------------- */
 
-typedef struct patterns_place {
-    uint32_t file, track, operation;
-} patterns_place;
-
-static int by_stream(const void *left, const void *right)
-{
-    const patterns_place *const a = left, *const b = right;
-    if (a->file != b->file) return a->file < b->file ? -1 : 1;
-    if (a->track != b->track) return a->track < b->track ? -1 : 1;
-    return (a->operation > b->operation) - (a->operation < b->operation);
-}
-
 static bool is_small(const patterns_walk *w, const ts_operation *op)
 {
     return op->kind == TS_EVENT_KERNEL &&
            op->recorded_end_ns - op->recorded_start_ns < w->small_ns;
 }
 
-// Lays out the sequence of tokens. Work other than small kernels breaks it, and
-// so does the end of a stream.
-static void lay_out(patterns_walk *w, const patterns_place *places,
-                    size_t count)
+// Lists the work stream by stream. ends[stream] receives the end of its part of
+// the list; streams are in order of file and track. `stream_of` has room for
+// the stream of each operation.
+static void sort_by_stream(const patterns_walk *w, lanes *all, uint32_t *work,
+                           size_t *ends, uint32_t *stream_of)
+{
+    ts_operation op;
+    uint32_t count = 0;
+    for (; ts_replay_operation(w->replay, count, &op); count++) {
+        stream_of[count] = TS_NODE_NONE;
+        if (!names_works(op.kind)) continue;
+        stream_of[count] = (uint32_t)lanes_stream_rank(all, &op);
+        ends[stream_of[count] + 1]++;
+    }
+    for (size_t i = 0; i < all->stream_count; i++)
+        ends[i + 1] += ends[i];
+    for (uint32_t i = 0; i < count; i++)
+        if (stream_of[i] != TS_NODE_NONE) work[ends[stream_of[i]]++] = i;
+}
+
+// Lays out a stream's part of the sequence of tokens. Work other than small
+// kernels breaks it, and so does the end of a stream.
+static void lay_out(patterns_walk *w, const uint32_t *work, size_t count)
 {
     bool next_breaks = true;
     for (size_t i = 0; i < count; i++) {
         ts_operation op;
-        if (i && (places[i].track != places[i - 1].track ||
-                  places[i].file != places[i - 1].file))
-            next_breaks = true;
-        if (!ts_replay_operation(w->replay, places[i].operation, &op)) continue;
+        if (!ts_replay_operation(w->replay, work[i], &op)) continue;
+        if (op.call != TS_NODE_NONE)
+            w->launched[op.call - w->names->op_count]++;
         w->r->kernels += op.kind == TS_EVENT_KERNEL;
         if (!is_small(w, &op)) {
             next_breaks = true;
             continue;
         }
         w->r->small++;
-        w->tokens[w->count] = w->names->of[places[i].operation];
-        w->operations[w->count] = places[i].operation;
+        w->tokens[w->count] = w->names->of[work[i]];
+        w->operations[w->count] = work[i];
         w->breaks[w->count++] = next_breaks;
         next_breaks = false;
     }
@@ -64,28 +71,26 @@ static bool make_sequence(patterns_walk *w)
 {
     const ts_graph graph = ts_replay_graph(w->replay);
     const size_t room = (size_t)graph.operation_count + 1;
-    patterns_place *const places = malloc(room * sizeof *places);
-    size_t count = 0;
-    ts_operation op;
+    lanes all;
+    bool ok = lanes_open(&all, w->replay);
+    uint32_t *const work = malloc(room * sizeof *work);
+    size_t *const ends = calloc(all.stream_count + 2, sizeof *ends);
     w->tokens = malloc(room * sizeof *w->tokens);
     w->operations = malloc(room * sizeof *w->operations);
     w->breaks = malloc(room * sizeof *w->breaks);
     w->launched = calloc((size_t)graph.call_count + 1, sizeof *w->launched);
-    if (!places || !w->tokens || !w->operations || !w->breaks || !w->launched) {
-        free(places);
-        return false;
+    ok = ok && work && ends && w->tokens && w->operations && w->breaks &&
+         w->launched;
+    // The tokens are laid out later.
+    if (ok) sort_by_stream(w, &all, work, ends, w->tokens);
+    for (size_t i = 0; ok && i < all.stream_count; i++) {
+        const size_t first = i ? ends[i - 1] : 0;
+        lay_out(w, work + first, ends[i] - first);
     }
-    for (uint32_t i = 0; ts_replay_operation(w->replay, i, &op); i++) {
-        if (!names_works(op.kind)) continue;
-        if (op.call != TS_NODE_NONE)
-            w->launched[op.call - graph.operation_count]++;
-        const patterns_place place = { op.file, op.track, i };
-        places[count++] = place;
-    }
-    qsort(places, count, sizeof *places, by_stream);
-    lay_out(w, places, count);
-    free(places);
-    return true;
+    free(work);
+    free(ends);
+    lanes_close(&all);
+    return ok;
 }
 
 /* ---- Patterns ------------------------------------------------------------ */
@@ -214,7 +219,7 @@ bool patterns_fuse(const patterns_result *r, const patterns_pattern *p,
         { .type = TS_CHANGE_FUSE, .operations = operations },
         { .type = TS_CHANGE_FUSE, .operations = operations + count }
     };
-    const bool ok = model_run(model, changes, 2, figures);
+    const bool ok = model_makespan(model, changes, 2, figures);
     free(operations);
     return ok;
 }

@@ -36,6 +36,7 @@ typedef struct patterns_repeats {
 */
 bool patterns_repeats_find(patterns_repeats *r, const uint32_t *tokens,
                            const bool *breaks, size_t count);
+// Frees the repeats and the places at which they occur.
 void patterns_repeats_close(patterns_repeats *r);
 
 // A sequence of kernels that follow each other on a stream.
@@ -64,6 +65,7 @@ typedef struct patterns_result {
 // false if memory runs out. Call patterns_close in any case.
 bool patterns_open(patterns_result *result, const ts_replay *replay,
                    const names_index *names, int64_t small_ns);
+// Frees the patterns with their operations and names.
 void patterns_close(patterns_result *result);
 
 // Runs a model in which the kernels of each occurrence are fused into one.

@@ -35,6 +35,7 @@ enum { PERIOD_LEAST = 3 }; // minimum number of iterations
 */
 bool period_find(period *p, const uint32_t *tokens, const int64_t *weights,
                  size_t count, uint32_t token_limit);
+// Frees the starts; *p has no period afterwards.
 void period_close(period *p);
 
 #endif // TS_TOOLS_ANALYZE_FIGURES_TIME_PERIOD_H

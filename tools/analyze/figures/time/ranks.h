@@ -56,6 +56,7 @@ typedef struct ranks_result {
 // ranks_close in any case.
 bool ranks_open(ranks_result *result, const ts_replay *replay,
                 const ts_timeline *timeline, names_index *names);
+// Frees the result; allowed after ranks_open failed.
 void ranks_close(ranks_result *result);
 
 #endif // TS_TOOLS_ANALYZE_FIGURES_TIME_RANKS_H

@@ -5,8 +5,14 @@
     hash table (rolling hashes; tokens are compared). Those that occur often
     enough, the most frequent first, take their places, unless a token there is
     already taken.
+
+    A long window occurs at most as often as each short one inside of it. So
+    those of SHORT tokens are counted first, and longer ones only looked at
+    where all short ones in them are frequent enough.
 */
 #include "tools/analyze/figures/time/patterns.h"
+
+enum { SHORT = 4 };
 
 typedef struct window { // a set of equal windows
     uint64_t hash;
@@ -23,6 +29,8 @@ typedef struct repeats_search {
     uint64_t *hashes; // hash of all tokens before each place
     uint64_t power;
     uint32_t *reach; // tokens from each place on without a break or a taken one
+    // Places from each place on where the window of SHORT tokens is frequent.
+    uint32_t *frequent;
     window *windows;
     size_t window_count, window_room;
     cli_index index; // windows by hash
@@ -165,7 +173,13 @@ static bool take_windows(repeats_search *s)
     return true;
 }
 
-static bool find_length(repeats_search *s, size_t length)
+static bool may_repeat(const repeats_search *s, size_t place)
+{
+    return s->length < SHORT || s->frequent[place] > s->length - SHORT;
+}
+
+// Lists the windows of a length.
+static bool list_windows(repeats_search *s, size_t length)
 {
     s->length = length;
     s->power = 1;
@@ -175,8 +189,27 @@ static bool find_length(repeats_search *s, size_t length)
     cli_index_clear(&s->index);
     for (size_t i = 0; i < s->count; i++) {
         s->of[i] = 0;
-        if (s->reach[i] >= length && !add_window(s, i)) return false;
+        if (s->reach[i] >= length && may_repeat(s, i) && !add_window(s, i))
+            return false;
     }
+    return true;
+}
+
+// Sets `frequent`, which is UINT32_MAX before.
+static bool find_frequent(repeats_search *s)
+{
+    if (!list_windows(s, SHORT)) return false;
+    uint32_t next = 0;
+    for (size_t i = s->count; i-- > 0; s->frequent[i] = next)
+        next = s->of[i] && s->windows[s->of[i] - 1].all >= PATTERNS_LEAST
+                   ? next + (next < UINT32_MAX)
+                   : 0;
+    return true;
+}
+
+static bool find_length(repeats_search *s, size_t length)
+{
+    if (!list_windows(s, length)) return false;
     s->ranked = malloc((s->window_count + 1) * sizeof *s->ranked);
     const bool ok = s->ranked && take_windows(s);
     free(s->ranked);
@@ -195,6 +228,7 @@ static bool search(repeats_search *s, const bool *breaks)
         s->reach[i] = i + 1 == s->count || breaks[i + 1] ? 1
                       : s->reach[i + 1] < UINT32_MAX     ? s->reach[i + 1] + 1
                                                          : UINT32_MAX;
+    if (!find_frequent(s)) return false;
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         if (!find_length(s, lengths[i])) return false;
     return true;
@@ -207,12 +241,15 @@ bool patterns_repeats_find(patterns_repeats *r, const uint32_t *tokens,
     memset(r, 0, sizeof *r);
     s.hashes = malloc((count + 1) * sizeof *s.hashes);
     s.reach = malloc((count + 1) * sizeof *s.reach);
+    s.frequent = malloc((count + 1) * sizeof *s.frequent);
+    if (s.frequent) memset(s.frequent, 0xFF, count * sizeof *s.frequent);
     s.of = malloc((count + 1) * sizeof *s.of);
     s.order = malloc((count + 1) * sizeof *s.order);
-    const bool ok =
-        s.hashes && s.reach && s.of && s.order && search(&s, breaks);
+    const bool ok = s.hashes && s.reach && s.frequent && s.of && s.order &&
+                    search(&s, breaks);
     free(s.hashes);
     free(s.reach);
+    free(s.frequent);
     free(s.of);
     free(s.order);
     free(s.windows);

@@ -231,7 +231,7 @@ static void measure(steps_result *r, int64_t *values, int64_t *room)
         values[i] = r->steps[i].end_ns - r->steps[i].start_ns;
         r->sum_ns += values[i];
     }
-    sums_order(values, r->count);
+    cli_sort_numbers(values, r->count);
     r->min_ns = values[0];
     r->median_ns = sums_quantile(values, r->count, 500);
     r->max_ns = values[r->count - 1];
@@ -255,7 +255,7 @@ static void explain_idle(steps_result *r, int64_t *values)
     for (int c = 0; c < TS_IDLE_LIMIT; c++) {
         for (size_t i = 0; i < r->count; i++)
             values[i] = r->steps[i].cause_ns[c];
-        sums_order(values, r->count);
+        cli_sort_numbers(values, r->count);
         const int64_t usual = sums_quantile(values, r->count, 500);
         for (size_t i = 0; i < r->count; i++) {
             steps_step *const s = &r->steps[i];
@@ -279,7 +279,7 @@ static void explain_group(steps_result *r, const sums_row *rows, size_t count,
     memset(values, 0, r->count * sizeof *values);
     for (size_t i = 0; i < count; i++)
         values[i] = rows[i].ns;
-    sums_order(values, r->count);
+    cli_sort_numbers(values, r->count);
     const int64_t usual = sums_quantile(values, r->count, 500);
     for (size_t i = 0; i < count; i++) {
         steps_step *const s = &r->steps[rows[i].key % r->count];

@@ -60,6 +60,7 @@ typedef struct steps_result {
 // out. Call steps_close in any case.
 bool steps_open(steps_result *result, ts_replay *replay,
                 const ts_timeline *timeline, const names_index *names);
+// Frees the result; allowed after a search that failed or found no step.
 void steps_close(steps_result *result);
 
 // Reads only the marked steps, as recorded and independent of the last run:

@@ -33,6 +33,7 @@ typedef struct summary_figures {
     summary_close in any case.
 */
 bool summary_open(summary_figures *f, analyze_job *job);
+// Frees the figures that summary_open collected.
 void summary_close(summary_figures *f);
 
 // The cause that takes most of the device time.

@@ -256,6 +256,11 @@ static int by_time(const void *left, const void *right)
     return (a->item > b->item) - (a->item < b->item);
 }
 
+static uint64_t time_of(const void *event)
+{
+    return cli_sort_signed(((const sync_event *)event)->time_ns);
+}
+
 static bool go_through(sync_walk *w)
 {
     ts_operation op;
@@ -277,7 +282,7 @@ static bool go_through(sync_walk *w)
         const sync_event event = { w->r->items[i].start_ns, TS_NODE_NONE, i };
         w->events[w->event_count++] = event;
     }
-    qsort(w->events, w->event_count, sizeof *w->events, by_time);
+    cli_sort_by(w->events, w->event_count, sizeof *w->events, time_of, by_time);
     for (size_t i = 0; i < w->event_count; i++) {
         const sync_event *const e = &w->events[i];
         if (e->operation == TS_NODE_NONE)
@@ -442,7 +447,7 @@ bool sync_without(const sync_result *r, ts_replay *model, bool all,
     const ts_change change = { .type = TS_CHANGE_SPARE,
                                .spans = spans,
                                .span_count = count };
-    const bool ok = model_run(model, &change, 1, figures);
+    const bool ok = model_makespan(model, &change, 1, figures);
     free(spans);
     return ok;
 }

@@ -62,8 +62,10 @@ typedef struct sync_result {
 // Returns false if memory runs out. Call sync_close in any case.
 bool sync_open(sync_result *result, const ts_replay *replay,
                const ts_timeline *timeline, names_index *names);
+// Frees the result; allowed after sync_open or sync_take_waits failed.
 void sync_close(sync_result *result);
 
+// Whether the host could have done without the synchronisation.
 static inline bool sync_is_needless(sync_finding finding)
 {
     return finding == SYNC_IDLE || finding == SYNC_AGAIN;

@@ -120,7 +120,7 @@ static bool walk(waits_walk *w)
     uint32_t slots = 0;
     ts_operation op;
     if (!order(w, &sorted, &count)) return false;
-    qsort(sorted, count, sizeof *sorted, by_time);
+    cli_sort(sorted, count, sizeof *sorted, by_time);
     w->r->needless_waits = malloc((count + 1) * sizeof *w->r->needless_waits);
     const bool keep = count <= KEPT_MOST / w->streams;
     if (keep) w->kept = malloc((count * w->streams + 1) * sizeof *w->kept);
