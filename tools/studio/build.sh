@@ -1,9 +1,9 @@
 #!/bin/sh
-# Makes tools/studio/page/studio.html, the page of ts-studio, which is committed
+# Makes tools/studio/page/studio.html, the page of ts-studio. It is committed
 # so that `make` needs neither node nor a compiler for WebAssembly.
 #   tools/studio/build.sh [PAGE]
-# Exit status 77: what it needs is not here. The same sources give the same page
-# with Debian's clang-16, wasi-libc and xxHash, and the versions of
+# Exit status 77: something that it needs is missing. The same sources give the
+# same page with Debian's clang-16, wasi-libc and xxHash, and the versions of
 # web/package-lock.json.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -31,7 +31,8 @@ flags="--target=wasm32-wasi -std=c11 -O2 -ffp-contract=off -DNDEBUG
     -ffunction-sections -fdata-sections -fvisibility=hidden
     -Wall -Wextra -Wno-unused-function"
 for source in tools/studio/scene/*.c tools/studio/wasm/module.c \
-    tools/cli/map.c; do
+    tools/cli/map.c tools/cli/operations.c tools/cli/sort.c \
+    tools/analyze/figures/operations/occupancy.c; do
     clang-16 $flags -c "$source" \
         -o "$folder/wasm/$(basename "$source" .c).o"
 done
@@ -54,4 +55,4 @@ if ! cmp -s package-lock.json node_modules/.studio-lock; then
     cp package-lock.json node_modules/.studio-lock
 fi
 npm run --silent check
-node build.mjs ../studio.wasm "$page"
+node build.mjs ../studio.wasm ../../../THIRD-PARTY "$page"

@@ -5,14 +5,7 @@
 
 /* ---- Labels in answers --------------------------------------------------- */
 
-// Labels that an answer used, each once, so that it ends with their texts.
-typedef struct used {
-    cli_map map;
-    uint32_t *list;
-    size_t count, room;
-} used;
-
-static void use(wire *w, used *u, uint32_t label)
+void wire_use(wire *w, wire_used *u, uint32_t label)
 {
     uint64_t *const at = cli_map_at(&u->map, label);
     if (!at || !cli_grow(&u->list, &u->room, u->count + 1, sizeof *u->list)) {
@@ -23,7 +16,7 @@ static void use(wire *w, used *u, uint32_t label)
     *at = 1;
 }
 
-static void put_label(wire *w, uint32_t at)
+void wire_put_label(wire *w, uint32_t at)
 {
     const scene_label *const label = scene_label_at(w->s, at);
     wire_put(w, at, 4);
@@ -32,16 +25,17 @@ static void put_label(wire *w, uint32_t at)
     wire_put_text(w, label ? label->text : (ts_text){ "", 0 });
 }
 
-static void put_used(wire *w, used *u)
+void wire_put_used(wire *w, wire_used *u)
 {
     wire_put(w, u->count, 4);
     for (size_t i = 0; i < u->count; i++)
-        put_label(w, u->list[i]);
+        wire_put_label(w, u->list[i]);
     cli_map_close(&u->map);
     free(u->list);
 }
 
-static void put_item(wire *w, used *u, uint32_t row, const scene_item *item)
+static void put_item(wire *w, wire_used *u, uint32_t row,
+                     const scene_item *item)
 {
     wire_put(w, row, 4);
     wire_put(w, (uint64_t)item->start_ns, 8);
@@ -49,7 +43,7 @@ static void put_item(wire *w, used *u, uint32_t row, const scene_item *item)
     wire_put(w, item->ref, 8);
     wire_put(w, item->label, 4);
     wire_put(w, item->flags, 4);
-    use(w, u, item->label);
+    wire_use(w, u, item->label);
 }
 
 /* ---- The trace ----------------------------------------------------------- */
@@ -128,9 +122,13 @@ static void put_row(wire *w, uint32_t at)
     wire_put_real(w, row->high);
     wire_put(w, track.type, 1);
     wire_put(w, track.parent, 4);
-    wire_put_text(w, scene_track_name(w->s, row->track));
+    wire_put_text(w, scene_row_name(w->s, row));
     // The unit of a counter, the model of a device.
-    wire_put_text(w, track.type == TS_TRACK_DEVICE ? track.name : track.unit);
+    if (row->type == SCENE_COUNTER && row->part != SCENE_RECORDED)
+        wire_put_string(w, scene_counter_unit(row->part));
+    else
+        wire_put_text(w,
+                      track.type == TS_TRACK_DEVICE ? track.name : track.unit);
 }
 
 // Tracks that contain others: processes, devices.
@@ -156,7 +154,7 @@ static void put_parents(wire *w)
 ts_result wire_rows(wire *w)
 {
     const ts_info *const info = ts_reader_info(scene_reader(w->s));
-    const bool whole = scene_load(w->s, info->first_ns, info->last_ns);
+    const bool whole = scene_window(w->s, info->first_ns, info->last_ns);
     wire_put(w, scene_rows_version(w->s), 4);
     wire_put(w, whole, 1);
     wire_put(w, scene_row_count(w->s), 4);
@@ -174,7 +172,7 @@ static void put_samples(wire *w, const scene_view *v)
     wire_put_floats(w, v->high, v->pixels);
 }
 
-static void put_boxes(wire *w, used *u, const scene_view *v)
+static void put_boxes(wire *w, wire_used *u, const scene_view *v)
 {
     wire_put_bytes(w, v->busy, v->pixels);
     wire_put_bytes(w, v->hue, v->pixels);
@@ -186,18 +184,18 @@ static void put_boxes(wire *w, used *u, const scene_view *v)
         wire_put(w, box->ref, 8);
         wire_put(w, box->label, 4);
         wire_put(w, box->flags, 4);
-        use(w, u, box->label);
+        wire_use(w, u, box->label);
     }
 }
 
-static ts_result put_view(wire *w, used *u, uint32_t at, scene_view *v)
+static ts_result put_view(wire *w, wire_used *u, uint32_t at, scene_view *v)
 {
     const ts_result result = scene_draw(w->s, at, v);
     const scene_row *const row = scene_row_at(w->s, at);
     if (result != TS_OK) return result;
     wire_put(w, at, 4);
     wire_put(w, row->type, 1);
-    wire_put(w, v->coarse, 1);
+    wire_put(w, (unsigned)v->coarse | (unsigned)v->behind << 1, 1);
     if (row->type == SCENE_COUNTER)
         put_samples(w, v);
     else
@@ -234,7 +232,7 @@ ts_result wire_view(wire *w)
         return TS_ERR_USAGE;
     uint32_t *const rows = wire_u32s(w, count);
     ts_result result = rows && make_view(&v) ? TS_OK : TS_ERR_MEMORY;
-    used u = { 0 };
+    wire_used u = { 0 };
     wire_put(w, (uint64_t)v.from_ns, 8);
     wire_put(w, (uint64_t)v.to_ns, 8);
     wire_put(w, v.pixels, 4);
@@ -243,7 +241,7 @@ ts_result wire_view(wire *w)
     for (uint32_t i = 0; i < count && result == TS_OK; i++)
         result = put_view(w, &u, rows[i], &v);
     wire_set(w, version, scene_rows_version(w->s));
-    put_used(w, &u);
+    wire_put_used(w, &u);
     close_view(&v);
     free(rows);
     return result;
@@ -252,14 +250,14 @@ ts_result wire_view(wire *w)
 ts_result wire_pick(wire *w)
 {
     scene_item item;
-    used u = { 0 };
+    wire_used u = { 0 };
     const uint32_t row = wire_u32(w);
     const int64_t time_ns = wire_i64(w), slack_ns = wire_i64(w);
     if (w->wrong || !scene_row_at(w->s, row)) return TS_ERR_USAGE;
     if (!scene_pick(w->s, row, time_ns, slack_ns, &item))
         return TS_ERR_NOT_FOUND;
     put_item(w, &u, row, &item);
-    put_used(w, &u);
+    wire_put_used(w, &u);
     return TS_OK;
 }
 
@@ -303,15 +301,18 @@ static bool *search(wire *w, size_t *count)
 
 static void put_sums(wire *w, uint32_t at)
 {
-    const scene_label *const label = scene_label_at(w->s, at);
-    put_label(w, at);
-    wire_put(w, label->count, 8);
-    wire_put(w, (uint64_t)label->total_ns, 8);
+    uint64_t count;
+    int64_t total_ns;
+    scene_names_sum(w->s, at, &count, &total_ns);
+    wire_put_label(w, at);
+    wire_put(w, count, 8);
+    wire_put(w, (uint64_t)total_ns, 8);
 }
 
 ts_result wire_search(wire *w)
 {
     size_t found;
+    const bool done = scene_names_want(w->s);
     bool *const matches = search(w, &found);
     uint32_t listed = 0;
     wire_put(w, found, 4);
@@ -322,6 +323,8 @@ ts_result wire_search(wire *w)
             listed++;
         }
     wire_set(w, at, listed);
+    // 1: work finds more; 2: counts are of what is loaded, for good
+    wire_put(w, !done ? 1 : scene_names_known(w->s) ? 0 : 2, 1);
     free(matches);
     return TS_OK;
 }
@@ -333,14 +336,14 @@ ts_result wire_next(wire *w)
     size_t count;
     uint32_t found;
     scene_item item;
-    used u = { 0 };
+    wire_used u = { 0 };
     bool *const matches = search(w, &count);
-    const bool any = count && scene_next(w->s, matches, backwards != 0, time_ns,
+    const bool any = count && scene_seek(w->s, matches, backwards != 0, time_ns,
                                          row, &found, &item);
     free(matches);
     if (!any) return TS_ERR_NOT_FOUND;
     put_item(w, &u, found, &item);
-    put_used(w, &u);
+    wire_put_used(w, &u);
     return TS_OK;
 }
 
@@ -355,30 +358,16 @@ ts_result wire_labels(wire *w)
     return TS_OK;
 }
 
-ts_result wire_area(wire *w)
+ts_result wire_counters(wire *w)
 {
-    const int64_t from_ns = wire_i64(w), to_ns = wire_i64(w);
-    const uint32_t row_count = wire_u32(w);
-    scene_sum *sums;
-    size_t count;
-    uint32_t *const rows = wire_u32s(w, row_count);
-    if (!rows) return TS_ERR_USAGE;
-    const ts_result result =
-        scene_area(w->s, rows, row_count, from_ns, to_ns, &sums, &count);
-    free(rows);
-    if (result != TS_OK) return result;
-    if (count > SCENE_MOST_HITS) count = SCENE_MOST_HITS;
-    wire_put(w, count, 4);
-    for (size_t i = 0; i < count; i++) {
-        put_label(w, sums[i].label);
-        wire_put(w, sums[i].count, 8);
-        wire_put(w, (uint64_t)sums[i].total_ns, 8);
-        wire_put(w, (uint64_t)sums[i].self_ns, 8);
-        wire_put(w, (uint64_t)sums[i].least_ns, 8);
-        wire_put(w, (uint64_t)sums[i].most_ns, 8);
-        wire_put(w, sums[i].longest, 8);
-    }
-    free(sums);
+    wire_put(w, scene_counters_want(w->s), 1);
+    return TS_OK;
+}
+
+ts_result wire_work(wire *w)
+{
+    wire_put(w, scene_work(w->s), 1);
+    wire_put(w, scene_is_behind(w->s), 1);
     return TS_OK;
 }
 

@@ -133,6 +133,79 @@ ts_result wire_path(wire *w)
     return TS_OK;
 }
 
+/* ---- Arrows -------------------------------------------------------------- */
+
+static void put_flow_end(wire *w, wire_used *u, const scene_flow_end *end)
+{
+    wire_put(w, end->row, 4);
+    wire_put(w, (uint64_t)end->ns, 8);
+    wire_put(w, end->ref, 8);
+    wire_put(w, end->label, 4);
+    wire_use(w, u, end->label);
+}
+
+static void put_flows(wire *w, const scene_flow *flows, size_t count)
+{
+    wire_used u = { 0 };
+    wire_put(w, TS_EDGE_LIMIT, 4);
+    for (uint32_t i = 0; i < TS_EDGE_LIMIT; i++)
+        wire_put_string(w, ts_edge_name(i));
+    wire_put(w, count, 4);
+    for (size_t i = 0; i < count; i++) {
+        put_flow_end(w, &u, &flows[i].from);
+        put_flow_end(w, &u, &flows[i].to);
+        wire_put(w, flows[i].edge, 1);
+        wire_put(w, flows[i].inferred, 1);
+        wire_put(w, flows[i].last, 1);
+    }
+    wire_put_used(w, &u);
+}
+
+ts_result wire_flows(wire *w)
+{
+    scene_flow_desc d = { .of = (scene_flows_of)wire_u32(w) };
+    scene_flows found;
+    d.ref = wire_u64(w);
+    d.from_ns = wire_i64(w);
+    d.to_ns = wire_i64(w);
+    d.pixels = wire_u32(w);
+    d.row_count = wire_u32(w);
+    if (w->wrong || d.of < SCENE_FLOWS_EVENT || d.of > SCENE_FLOWS_PATH ||
+        !d.pixels || d.pixels > SCENE_PIXELS || d.row_count > SCENE_MOST_ROWS ||
+        d.from_ns >= d.to_ns)
+        return TS_ERR_USAGE;
+    uint32_t *const rows = wire_get_rows(w, &d.row_count);
+    if (!rows) return TS_ERR_USAGE;
+    d.rows = rows;
+    const ts_result result = scene_flows_find(w->s, &d, &found);
+    free(rows);
+    wire_put(w, found.total, 8);
+    wire_put(w, found.more, 1);
+    if (result == TS_OK) put_flows(w, found.items, found.count);
+    free(found.items);
+    return result;
+}
+
+// When operations ran that another tool names by their numbers.
+ts_result wire_operations(wire *w)
+{
+    const uint32_t count = wire_u32(w);
+    uint32_t *const numbers = wire_u32s(w, count);
+    if (!numbers) return TS_ERR_USAGE;
+    const ts_result result = scene_graph(w->s);
+    wire_put(w, count, 4);
+    for (uint32_t i = 0; result == TS_OK && i < count; i++) {
+        int64_t start_ns = 0, end_ns = 0;
+        scene_ref ref = SCENE_REF_NONE;
+        scene_operation(w->s, numbers[i], &start_ns, &end_ns, &ref);
+        wire_put(w, (uint64_t)start_ns, 8);
+        wire_put(w, (uint64_t)end_ns, 8);
+        wire_put(w, ref, 8);
+    }
+    free(numbers);
+    return result;
+}
+
 static void get_change(wire *w, scene_change *c)
 {
     c->type = (ts_change_type)wire_u32(w);

@@ -141,6 +141,7 @@ static void put_column(const listing *l, ts_column column, uint64_t n)
     case TS_COLUMN_LAUNCH: put_launch(l, n); break;
     case TS_COLUMN_NAME:
     case TS_COLUMN_POOL:
+    case TS_COLUMN_UNIT:
     case TS_COLUMN_CATEGORY: put_name(l, name, n); break;
     case TS_COLUMN_THREAD:
     case TS_COLUMN_PEER: put_track(l, name, n); break;
@@ -174,7 +175,7 @@ const ts_columns *scene_decode(scene *s, scene_ref ref, uint32_t *row)
     ts_columns *const c = &s->columns;
     const size_t chunk = (size_t)(ref >> 32);
     *row = (uint32_t)ref;
-    if (ref & (SCENE_REF_GAP | SCENE_REF_PART)) return NULL;
+    if (ref & (SCENE_REF_GAP | SCENE_REF_PART | SCENE_REF_STEP)) return NULL;
     if ((!c->count || c->chunk != chunk) &&
         ts_reader_decode(s->reader, chunk, c) != TS_OK) {
         c->count = 0;
@@ -186,6 +187,9 @@ const ts_columns *scene_decode(scene *s, scene_ref ref, uint32_t *row)
 bool scene_event(scene *s, scene_ref ref, scene_put *to, void *user)
 {
     listing l = { .s = s, .put = to, .user = user };
+    if ((ref & (SCENE_REF_GAP | SCENE_REF_PART | SCENE_REF_STEP)) ==
+        SCENE_REF_STEP)
+        return scene_step_facts(s, ref, to, user);
     l.c = scene_decode(s, ref, &l.row);
     if (!l.c) return false;
     const uint32_t track = l.c->tracks ? l.c->tracks[l.row] : l.c->track;

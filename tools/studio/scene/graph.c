@@ -8,7 +8,7 @@
 
 scene_ref scene_ref_of_op(const scene *s, const ts_operation *op)
 {
-    size_t low = 0, high = s->chunk_count;
+    size_t low = 0, high = s->place_chunks;
     while (low + 1 < high) {
         const size_t middle = low + (high - low) / 2;
         if (s->chunk_place[middle] <= op->row)
@@ -16,7 +16,7 @@ scene_ref scene_ref_of_op(const scene *s, const ts_operation *op)
         else
             high = middle;
     }
-    while (low + 1 < s->chunk_count && s->chunk_place[low + 1] <= op->row)
+    while (low + 1 < s->place_chunks && s->chunk_place[low + 1] <= op->row)
         low++; // chunks without operations
     return (uint64_t)low << 32 | (op->row - s->chunk_place[low]);
 }
@@ -24,7 +24,7 @@ scene_ref scene_ref_of_op(const scene *s, const ts_operation *op)
 uint32_t scene_op_of_ref(const scene *s, scene_ref ref)
 {
     const uint64_t chunk = ref >> 32;
-    if (!s->op_of_place || chunk >= s->chunk_count) return CLI_NONE;
+    if (!s->op_of_place || chunk >= s->place_chunks) return CLI_NONE;
     const uint64_t place = s->chunk_place[chunk] + (uint32_t)ref;
     return place < s->chunk_place[chunk + 1] ? s->op_of_place[place] : CLI_NONE;
 }
@@ -32,6 +32,7 @@ uint32_t scene_op_of_ref(const scene *s, scene_ref ref)
 static bool number_places(scene *s)
 {
     ts_operation op;
+    if (!scene_places(s)) return false;
     s->op_of_place = malloc((s->place_count + 1) * sizeof *s->op_of_place);
     if (!s->op_of_place) return false;
     memset(s->op_of_place, 0xFF, s->place_count * sizeof *s->op_of_place);
@@ -47,7 +48,7 @@ static bool label_operations(scene *s)
     s->op_labels = malloc((count + 1u) * sizeof *s->op_labels);
     if (!s->op_labels) return false;
     memset(s->op_labels, 0xFF, count * sizeof *s->op_labels);
-    for (size_t i = 0; i < s->chunk_count; i++) {
+    for (size_t i = 0; i < s->place_chunks; i++) {
         if (s->chunk_place[i] == s->chunk_place[i + 1] ||
             ts_reader_decode(s->reader, i, &columns) != TS_OK)
             continue;
@@ -113,7 +114,7 @@ static ts_result load_graph(scene *s)
     if (!number_places(s) || !label_operations(s)) return TS_ERR_MEMORY;
     for (size_t i = 0; ts_timeline_device(s->timeline, i); i++)
         if (!add_device(s, i)) return TS_ERR_MEMORY;
-    return TS_OK;
+    return scene_queues_add(s) ? TS_OK : TS_ERR_MEMORY;
 }
 
 ts_result scene_graph(scene *s)
@@ -133,14 +134,28 @@ const ts_timeline *scene_timeline(const scene *s)
     return s->timeline;
 }
 
+bool scene_operation(const scene *s, size_t at, int64_t *start_ns,
+                     int64_t *end_ns, scene_ref *ref)
+{
+    ts_operation op;
+    if (!s->replay || !ts_replay_operation(s->replay, at, &op)) return false;
+    *start_ns = op.recorded_start_ns;
+    *end_ns = op.recorded_end_ns;
+    *ref = scene_ref_of_op(s, &op);
+    return true;
+}
+
 void scene_graph_close(scene *s)
 {
+    for (size_t i = 0; i < s->row_count; i++)
+        if (scene_is_queue(&s->rows[i].pub)) scene_row_clear(&s->rows[i]);
     ts_timeline_close(s->timeline);
-    ts_replay_close(s->replay);
     ts_replay_close(s->model);
+    ts_replay_close(s->replay);
     free(s->op_of_place);
     free(s->op_labels);
     free(s->on_path);
+    scene_incoming_close(&s->incoming);
     s->timeline = NULL;
     s->replay = s->model = NULL;
     s->op_of_place = s->op_labels = NULL;
@@ -276,7 +291,7 @@ static ts_result load_model(scene *s)
 {
     ts_result result = scene_graph(s);
     if (result != TS_OK || s->model) return result;
-    result = ts_replay_open(&s->model, s->reader, NULL);
+    result = ts_replay_fork(&s->model, s->replay);
     if (result == TS_OK) result = run(s, NULL, 0, &s->unchanged);
     if (result == TS_OK) return result;
     ts_replay_close(s->model);

@@ -1,11 +1,12 @@
 /*
-    load.c - from chunks of a trace to rows
+    load.c - from decoded chunks to rows
 
     Events are gathered by track and type of row, sorted, and laid into lanes
     so that boxes of a lane do not overlap: nested zones get a lane for each
     depth, and so do operations of a stream that overlap.
 */
 #include "tools/studio/scene/parts.h"
+#include "tools/cli/search.h"
 
 typedef scene_bucket bucket;
 typedef scene_gathering loading;
@@ -61,8 +62,7 @@ static uint64_t value_of(const ts_columns *c, ts_column column, uint32_t row)
     return c->values[column] ? c->values[column][row] : 0;
 }
 
-// Returns whether a sample has a value that can be drawn.
-static bool sample_of(const ts_columns *c, uint32_t row, double *value)
+bool scene_sample(const ts_columns *c, uint32_t row, double *value)
 {
     const uint64_t bits = value_of(c, TS_COLUMN_VALUE, row);
     const uint64_t type = value_of(c, TS_COLUMN_TYPE, row);
@@ -71,6 +71,12 @@ static bool sample_of(const ts_columns *c, uint32_t row, double *value)
     else
         *value = (double)(int64_t)bits;
     return type != TS_VALUE_TEXT && isfinite(*value);
+}
+
+bool scene_ends_span(const ts_columns *c, uint32_t row)
+{
+    return c->kind == TS_EVENT_SPAN &&
+           value_of(c, TS_COLUMN_PHASE, row) != TS_PHASE_START;
 }
 
 static int64_t end_of(const ts_columns *c, uint32_t row)
@@ -86,7 +92,7 @@ static bool fill(const loading *l, const ts_columns *c, uint32_t row,
     *item = (scene_item){ .start_ns = scene_near(c->start_ns[row]),
                           .end_ns = end_of(c, row),
                           .ref = (uint64_t)c->chunk << 32 | row };
-    if (c->kind == TS_EVENT_COUNTER) return sample_of(c, row, &item->value);
+    if (c->kind == TS_EVENT_COUNTER) return scene_sample(c, row, &item->value);
     if (is_wait(c->kind)) item->flags = SCENE_WAITS;
     if (c->kind == TS_EVENT_SPAN) {
         item->end_ns = (int64_t)value_of(c, TS_COLUMN_ID, row);
@@ -97,6 +103,7 @@ static bool fill(const loading *l, const ts_columns *c, uint32_t row,
         item->flags = SCENE_OPEN;
         if (item->end_ns < last) item->end_ns = last;
     }
+    if (l->into_flags) item->flags = (uint32_t)value_of(c, l->into_flags, row);
     item->label = scene_label_row(l->s, c, row);
     return item->label != CLI_NONE;
 }
@@ -109,7 +116,7 @@ static void put(loading *l, bucket *b, const scene_item *item)
         b->items[b->count++] = *item;
 }
 
-static void gather(loading *l, const ts_columns *c)
+void scene_gather_columns(scene_gathering *l, const ts_columns *c)
 {
     const scene_row_type type = scene_row_of_kind(c->kind);
     bucket *b = NULL;
@@ -145,12 +152,9 @@ static size_t place(const bucket *b, size_t from, size_t to,
                     const scene_item *item, bool also)
 {
     while (from < to) {
-        const size_t middle = from + (to - from) / 2;
+        const size_t middle = cli_middle(from, to);
         const scene_item *const m = &b->items[middle];
-        if (also ? before(b, m, item) : !before(b, item, m))
-            from = middle + 1;
-        else
-            to = middle;
+        cli_halve(&from, &to, also ? before(b, m, item) : !before(b, item, m));
     }
     return from;
 }
@@ -247,35 +251,55 @@ static bool end_spans(const loading *l, bucket *b)
     return true;
 }
 
-static bool complete(const loading *l, bucket *b)
+bool scene_bucket_complete(const scene_gathering *l, scene_bucket *b)
 {
     if (!sort(b)) return false;
     if (b->type != SCENE_FRAMES) return true;
     return (b->spans ? end_spans(l, b) : end_frames(b)) && sort(b);
 }
 
+bool scene_gather_each(const scene_gathering *l,
+                       void (*each)(const scene_item *item, void *user),
+                       void *user)
+{
+    bool ok = true;
+    for (size_t i = 0; i < l->count && ok; i++) {
+        bucket b = l->buckets[i];
+        b.items = malloc((b.count + 1) * sizeof *b.items);
+        if (b.items)
+            memcpy(b.items, l->buckets[i].items, b.count * sizeof *b.items);
+        ok = b.items && scene_bucket_complete(l, &b);
+        for (size_t k = 0; ok && k < b.count; k++)
+            each(&b.items[k], user);
+        free(b.items);
+    }
+    return ok;
+}
+
 /* ---- Lanes --------------------------------------------------------------- */
 
-// Sets the lane of each item; those beyond the last lane go to it, cut short so
-// that nothing overlaps. Returns the number of lanes.
+uint32_t scene_lane_of(int64_t *ends, uint32_t *count, scene_item *item)
+{
+    uint32_t lane = 0;
+    while (lane < *count && ends[lane] > item->start_ns)
+        lane++;
+    if (lane == SCENE_LANES) {
+        lane--;
+        item->start_ns = ends[lane];
+        if (item->end_ns < item->start_ns) item->end_ns = item->start_ns;
+    }
+    if (lane == *count) ++*count;
+    ends[lane] = item->end_ns;
+    return lane;
+}
+
+// Sets the lane of each item. Returns the number of lanes.
 static uint32_t find_lanes(const bucket *b, uint32_t *lanes)
 {
     int64_t ends[SCENE_LANES];
     uint32_t count = 0;
-    for (size_t i = 0; i < b->count; i++) {
-        scene_item *const item = &b->items[i];
-        uint32_t lane = 0;
-        while (lane < count && ends[lane] > item->start_ns)
-            lane++;
-        if (lane == SCENE_LANES) {
-            lane--;
-            item->start_ns = ends[lane];
-            if (item->end_ns < item->start_ns) item->end_ns = item->start_ns;
-        }
-        if (lane == count) count++;
-        ends[lane] = item->end_ns;
-        lanes[i] = lane;
-    }
+    for (size_t i = 0; i < b->count; i++)
+        lanes[i] = scene_lane_of(ends, &count, &b->items[i]);
     return count;
 }
 
@@ -324,7 +348,7 @@ static bool divide(scene *s, bucket *b, const uint32_t *lanes, uint32_t count)
 
 static bool lay(loading *l, bucket *b)
 {
-    if (!complete(l, b)) return false;
+    if (!scene_bucket_complete(l, b)) return false;
     if (!b->count) return true;
     if (b->type == SCENE_COUNTER) return move_whole(l->s, b);
     uint32_t *const lanes = malloc(b->count * sizeof *lanes);
@@ -336,160 +360,20 @@ static bool lay(loading *l, bucket *b)
     return ok;
 }
 
-/* ---- The window ---------------------------------------------------------- */
-
-static bool wanted(const ts_chunk_info *chunk, int64_t from_ns, int64_t to_ns)
+void scene_gather_drop(scene_gathering *l)
 {
-    const ts_chunk_header *const h = &chunk->header;
-    if (h->kind != TS_CHUNK_EVENTS || h->event >= TS_EVENT_LIMIT ||
-        !scene_row_of_kind((ts_event_kind)h->event))
-        return false;
-    if (h->event == TS_EVENT_ZONE_OPEN) return true;
-    return chunk->first_ns < to_ns && chunk->last_ns >= from_ns;
-}
-
-static uint64_t count_events(const scene *s, int64_t from_ns, int64_t to_ns)
-{
-    uint64_t count = 0;
-    ts_chunk_info chunk;
-    for (size_t i = 0; ts_reader_chunk(s->reader, i, &chunk); i++)
-        if (wanted(&chunk, from_ns, to_ns)) count += chunk.header.count;
-    return count;
-}
-
-// Widens a window to what can be held, so that panning needs no new load.
-static bool choose_window(const scene *s, int64_t *from_ns, int64_t *to_ns)
-{
-    const int64_t width = scene_near(*to_ns - *from_ns);
-    if (count_events(s, INT64_MIN, INT64_MAX) <= SCENE_EVENTS) {
-        *from_ns = INT64_MIN;
-        *to_ns = INT64_MAX;
-        return true;
-    }
-    for (int64_t more = width; more; more = more > width / 4 ? width / 4 : 0)
-        if (count_events(s, *from_ns - more, *to_ns + more) <= SCENE_WINDOW) {
-            *from_ns -= more;
-            *to_ns += more;
-            return true;
-        }
-    return count_events(s, *from_ns, *to_ns) <= SCENE_WINDOW;
-}
-
-static void load_chunks(loading *l)
-{
-    ts_columns columns = { 0 };
-    ts_chunk_info chunk;
-    for (size_t i = 0; !l->failed && ts_reader_chunk(l->s->reader, i, &chunk);
-         i++)
-        if (wanted(&chunk, l->s->from_ns, l->s->to_ns) &&
-            ts_reader_decode(l->s->reader, i, &columns) == TS_OK)
-            gather(l, &columns);
-    ts_columns_close(l->s->reader, &columns);
-}
-
-static scene_chunk chunk_of(size_t index, const ts_chunk_info *chunk)
-{
-    return (scene_chunk){ scene_near(chunk->first_ns),
-                          scene_near(chunk->last_ns), index,
-                          chunk->header.event };
-}
-
-static bool add_chunk(scene *s, scene_row_type type, size_t index,
-                      const ts_chunk_info *chunk)
-{
-    strip *const r = scene_row_get(s, type, chunk->header.track, 0);
-    if (!r || !cli_grow(&r->chunks, &r->chunk_room, r->chunk_count + 1,
-                        sizeof *r->chunks))
-        return false;
-    r->chunks[r->chunk_count++] = chunk_of(index, chunk);
-    return true;
-}
-
-static bool add_mixed(scene *s, scene_row_type type, size_t index,
-                      const ts_chunk_info *chunk)
-{
-    ts_track track;
-    if (!cli_grow(&s->mixed, &s->mixed_room, s->mixed_count + 1,
-                  sizeof *s->mixed))
-        return false;
-    s->mixed[s->mixed_count++] = chunk_of(index, chunk);
-    if (s->mixed_count > 1) return true; // the rows are there
-    for (size_t i = 0; ts_reader_track_at(s->reader, i, &track); i++)
-        if (track.type == TS_TRACK_STREAM &&
-            !scene_row_get(s, type, track.id, 0))
-            return false;
-    return true;
-}
-
-// Rows that chunks are for, so that a trace which is too large to be loaded has
-// rows, too. Which streams a mixed chunk is for only its events say.
-bool scene_rows_find(scene *s)
-{
-    ts_chunk_info chunk;
-    for (size_t i = 0; ts_reader_chunk(s->reader, i, &chunk); i++) {
-        const ts_chunk_header *const h = &chunk.header;
-        if (!wanted(&chunk, INT64_MIN, INT64_MAX)) continue;
-        const scene_row_type type = scene_row_of_kind((ts_event_kind)h->event);
-        if (h->track == TS_TRACK_MIXED ? !add_mixed(s, type, i, &chunk)
-                                       : !add_chunk(s, type, i, &chunk))
-            return false;
-    }
-    return true;
-}
-
-static void clear_rows(scene *s)
-{
-    for (size_t i = 0; i < s->row_count; i++)
-        if (s->rows[i].pub.type < SCENE_DEVICE ||
-            s->rows[i].pub.type == SCENE_WORK ||
-            s->rows[i].pub.type == SCENE_COUNTER)
-            scene_row_clear(&s->rows[i]);
-}
-
-// By label: how many boxes there are, and for how long.
-static void count_labels(scene *s)
-{
-    for (size_t i = 0; i < s->label_count; i++)
-        s->labels[i].count = 0, s->labels[i].total_ns = 0;
-    for (size_t i = 0; i < s->row_count; i++) {
-        const strip *const r = &s->rows[i];
-        if (r->samples || r->pub.type == SCENE_GHOST ||
-            r->pub.type == SCENE_PATH)
-            continue;
-        for (size_t k = 0; k < r->count; k++) {
-            scene_label *const label = &s->labels[r->items[k].label];
-            label->count++;
-            label->total_ns += scene_item_ns(&r->items[k]);
-        }
-    }
+    for (size_t i = 0; i < l->count; i++)
+        free(l->buckets[i].items);
+    free(l->buckets);
+    cli_map_close(&l->index);
+    *l = (scene_gathering){ .s = l->s, .into_flags = l->into_flags };
 }
 
 bool scene_gather_end(scene_gathering *l)
 {
-    for (size_t i = 0; i < l->count; i++) {
+    for (size_t i = 0; i < l->count; i++)
         l->failed = l->failed || !lay(l, &l->buckets[i]);
-        free(l->buckets[i].items);
-    }
-    free(l->buckets);
-    cli_map_close(&l->index);
-    return !l->failed;
-}
-
-bool scene_load(scene *s, int64_t from_ns, int64_t to_ns)
-{
-    if (s->loaded && from_ns >= s->from_ns && to_ns <= s->to_ns) return true;
-    if (from_ns == s->refused_from && to_ns == s->refused_to) return false;
-    s->refused_from = from_ns;
-    s->refused_to = to_ns;
-    if (!choose_window(s, &from_ns, &to_ns)) return false;
-    s->refused_to = s->refused_from; // no window
-    loading l = { .s = s };
-    clear_rows(s);
-    s->from_ns = from_ns;
-    s->to_ns = to_ns;
-    load_chunks(&l);
-    s->loaded = scene_gather_end(&l);
-    if (s->loaded) scene_path_mark(s);
-    if (s->loaded) count_labels(s);
-    return s->loaded;
+    const bool ok = !l->failed;
+    scene_gather_drop(l);
+    return ok;
 }

@@ -6,17 +6,24 @@
     of any range takes a few steps of each level.
 */
 #include "tools/studio/scene/parts.h"
+#include "tools/cli/search.h"
 
 static uint64_t row_key(scene_row_type type, uint32_t track, uint32_t part)
 {
     return (uint64_t)type << 48 ^ (uint64_t)part << 52 ^ track;
 }
 
+uint32_t scene_row_known(const scene *s, scene_row_type type, uint32_t track,
+                         uint32_t part)
+{
+    return cli_map_row(&s->row_index, row_key(type, track, part));
+}
+
 strip *scene_row_get(scene *s, scene_row_type type, uint32_t track,
                      uint32_t part)
 {
     const uint64_t key = row_key(type, track, part);
-    const uint32_t known = cli_map_row(&s->row_index, key);
+    const uint32_t known = scene_row_known(s, type, track, part);
     if (known != CLI_NONE) return &s->rows[known];
     if (s->row_count >= SCENE_ROWS ||
         !cli_grow(&s->rows, &s->row_room, s->row_count + 1, sizeof *s->rows) ||
@@ -57,6 +64,7 @@ void scene_row_clear(strip *r)
     free_pyramid(r);
     r->items = NULL;
     r->count = r->room = 0;
+    r->cell_ns = 0;
     r->pub.count = 0;
 }
 
@@ -96,6 +104,13 @@ static bool make_longest(strip *r)
     return true;
 }
 
+// Values that are not known, NaN, are left out.
+static void widen(double *low, double *high, double l, double h)
+{
+    if (l < *low || isnan(*low)) *low = l;
+    if (h > *high || isnan(*high)) *high = h;
+}
+
 static bool make_ranges(strip *r)
 {
     size_t below = r->count;
@@ -107,8 +122,10 @@ static bool make_ranges(strip *r)
         for (size_t i = 0; i < below; i++) {
             const double l = level ? r->lows[level - 1][i] : r->items[i].value;
             const double h = level ? r->highs[level - 1][i] : r->items[i].value;
-            if (i % FAN == 0 || l < low[i / FAN]) low[i / FAN] = l;
-            if (i % FAN == 0 || h > high[i / FAN]) high[i / FAN] = h;
+            if (i % FAN == 0)
+                low[i / FAN] = l, high[i / FAN] = h;
+            else
+                widen(&low[i / FAN], &high[i / FAN], l, h);
         }
         below = count;
     }
@@ -135,13 +152,9 @@ size_t scene_row_before(const strip *r, int64_t time_ns, size_t least)
            r->items[low + step - 1].start_ns < time_ns)
         low += step, step *= 2;
     size_t high = low + step < r->count ? low + step : r->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (r->items[middle].start_ns < time_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high)
+        cli_halve(&low, &high,
+                  r->items[cli_middle(low, high)].start_ns < time_ns);
     return low;
 }
 
@@ -171,12 +184,6 @@ size_t scene_row_longest(const strip *r, size_t from, size_t to)
         to /= FAN;
         level++;
     }
-}
-
-static void widen(double *low, double *high, double l, double h)
-{
-    if (l < *low) *low = l;
-    if (h > *high) *high = h;
 }
 
 void scene_row_range(const strip *r, size_t from, size_t to, double *low,

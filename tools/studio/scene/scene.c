@@ -3,26 +3,32 @@
 */
 #include "tools/studio/scene/parts.h"
 
-// Numbers of rows of operations, as a replay counts them.
-static bool number_operations(scene *s)
+bool scene_places(scene *s)
 {
     const size_t count = ts_reader_chunk_count(s->reader);
-    ts_chunk_info chunk;
-    free(s->chunk_place);
+    if (s->chunk_place) return true;
     s->chunk_place = malloc((count + 1) * sizeof *s->chunk_place);
     if (!s->chunk_place) return false;
-    s->chunk_count = count;
-    s->place_count = 0;
-    for (size_t i = 0; i < count; i++) {
-        s->chunk_place[i] = s->place_count;
-        if (ts_reader_chunk(s->reader, i, &chunk) &&
-            chunk.header.kind == TS_CHUNK_EVENTS &&
-            chunk.header.event >= TS_EVENT_GPU_FIRST &&
-            chunk.header.event < TS_EVENT_LIMIT)
-            s->place_count += chunk.header.count;
-    }
-    s->chunk_place[count] = s->place_count;
+    s->place_chunks = count;
+    s->chunk_place[count] = cli_operation_rows(s->reader, s->chunk_place);
     return true;
+}
+
+// Finds rows: of a long trace by the top of its index, so that the rest of that
+// is read later.
+static bool find_rows(scene *s)
+{
+    const ts_info *const info = ts_reader_info(s->reader);
+    uint64_t events = 0;
+    s->place_count = 0;
+    for (uint32_t i = 0; i < TS_EVENT_LIMIT; i++) {
+        events += info->counts[i];
+        if (i >= TS_EVENT_GPU_FIRST) s->place_count += info->counts[i];
+    }
+    // Of a growing trace a window is loaded, not all of it again and again.
+    s->limits.events = info->live ? s->limits.whole : SCENE_EVENTS;
+    s->table_wanted = events <= s->limits.events;
+    return ts_reader_top_count(s->reader) ? scene_tops_find(s) : scene_table(s);
 }
 
 ts_result scene_open(scene **s, ts_reader *reader)
@@ -31,7 +37,11 @@ ts_result scene_open(scene **s, ts_reader *reader)
     scene *const made = calloc(1, sizeof *made);
     if (!made) return TS_ERR_MEMORY;
     made->reader = reader;
-    if (!number_operations(made) || !scene_rows_find(made)) {
+    made->limits =
+        (scene_limits){ SCENE_EVENTS,        SCENE_WINDOW, SCENE_WHOLE,
+                        SCENE_AT_ONCE,       SCENE_SLICE,  SCENE_CELLS,
+                        SCENE_COUNTED_FLOWS, SCENE_SURVEY };
+    if (!find_rows(made)) {
         scene_close(made);
         return TS_ERR_MEMORY;
     }
@@ -39,32 +49,43 @@ ts_result scene_open(scene **s, ts_reader *reader)
     return TS_OK;
 }
 
+// Forgets the events. Chunks and pictures stay, as a trace only grows.
 static void forget(scene *s)
 {
     scene_graph_close(s);
-    for (size_t i = 0; i < s->row_count; i++) {
-        scene_row_clear(&s->rows[i]);
-        free(s->rows[i].chunks);
-        s->rows[i].chunks = NULL;
-        s->rows[i].chunk_count = s->rows[i].chunk_room = 0;
-    }
-    free(s->mixed);
-    s->mixed = NULL;
-    s->mixed_count = s->mixed_room = 0;
-    s->loaded = false;
-    s->refused_from = s->refused_to = 0;
+    scene_window_forget(s);
+    for (size_t i = 0; i < s->row_count; i++)
+        if (!scene_is_derived(&s->rows[i].pub)) scene_row_clear(&s->rows[i]);
+    free(s->chunk_place);
+    s->chunk_place = NULL;
     ts_columns_close(s->reader, &s->columns);
+}
+
+// When a recorder has ended, more is known of its clocks.
+static void forget_pictures(scene *s)
+{
+    scene_window_close(s);
+    scene_streams_close(s);
+    scene_names_close(s);
+    scene_surveys_close(s);
+    scene_derived_drop(s);
+    for (size_t i = 0; i < s->row_count; i++)
+        scene_sources_close(&s->rows[i]);
+    s->mixed = s->has_streams = false;
 }
 
 void scene_close(scene *s)
 {
     if (!s) return;
     forget(s);
+    forget_pictures(s);
+    scene_derived_close(s);
+    for (size_t i = 0; i < s->row_count; i++)
+        scene_row_clear(&s->rows[i]);
     cli_map_close(&s->row_index);
     cli_map_close(&s->label_index);
     free(s->rows);
     free(s->labels);
-    free(s->chunk_place);
     free(s);
 }
 
@@ -74,11 +95,14 @@ static void label_texts(scene *s);
 bool scene_refresh(scene *s)
 {
     ts_columns_close(s->reader, &s->columns);
-    if (!ts_reader_refresh(s->reader)) return false;
+    const bool grown = ts_reader_refresh(s->reader);
+    const bool begins = scene_derived_grow(s, grown);
+    if (!grown) return begins;
     forget(s);
+    if (!ts_reader_info(s->reader)->live) forget_pictures(s);
     label_texts(s);
     s->version++;
-    return number_operations(s) && scene_rows_find(s);
+    return find_rows(s);
 }
 
 ts_reader *scene_reader(const scene *s)
@@ -124,6 +148,15 @@ static bool device_of(const scene *s, ts_track track, ts_track *device)
         if (!ts_reader_track(s->reader, track.parent, &track)) return false;
     }
     return false;
+}
+
+uint32_t scene_device_of(const scene *s, uint32_t track)
+{
+    ts_track from, device;
+    return ts_reader_track(s->reader, track, &from) &&
+                   device_of(s, from, &device)
+               ? device.id
+               : 0;
 }
 
 static ts_text stream_name(scene *s, const ts_track *track)
@@ -194,7 +227,7 @@ ts_text scene_track_name(scene *s, uint32_t id)
 
 /* ---- Labels -------------------------------------------------------------- */
 
-static const char *copy_name(uint32_t type)
+const char *scene_copy_name(uint32_t type)
 {
     static const char *const names[] = {
         "copy",           "copy host to device", "copy device to host",
@@ -220,7 +253,7 @@ static ts_text text_of(const scene *s, uint32_t kind, uint32_t id)
     case TS_EVENT_API_CALL:
     case TS_EVENT_HOST_FUNCTION:
     case TS_EVENT_COLLECTIVE: text = ts_reader_name(s->reader, id); break;
-    case TS_EVENT_MEMCPY: return plain(copy_name(id));
+    case TS_EVENT_MEMCPY: return plain(scene_copy_name(id));
     case SCENE_KIND_IDLE: return plain(ts_idle_name(id));
     case SCENE_KIND_BUSY: return plain("busy");
     case SCENE_KIND_COST: return plain(ts_cost_name(id));
@@ -268,26 +301,10 @@ static void label_texts(scene *s)
         s->labels[i].text = text_of(s, s->labels[i].kind, s->labels[i].id);
 }
 
-static ts_column label_column(ts_event_kind kind)
-{
-    switch (kind) {
-    case TS_EVENT_ZONE:
-    case TS_EVENT_ZONE_OPEN:
-    case TS_EVENT_MARK:
-    case TS_EVENT_FRAME:
-    case TS_EVENT_SPAN: return TS_COLUMN_SITE;
-    case TS_EVENT_KERNEL: return TS_COLUMN_LAUNCH;
-    case TS_EVENT_MEMCPY: return TS_COLUMN_TYPE;
-    case TS_EVENT_API_CALL:
-    case TS_EVENT_HOST_FUNCTION:
-    case TS_EVENT_COLLECTIVE: return TS_COLUMN_NAME;
-    default: return TS_COLUMN_START; // a column without values
-    }
-}
-
 uint32_t scene_label_row(scene *s, const ts_columns *c, uint32_t at)
 {
-    const uint64_t *const values = c->values[label_column(c->kind)];
+    const ts_column column = cli_label_column(c->kind);
+    const uint64_t *const values = column ? c->values[column] : NULL;
     uint32_t id = values ? (uint32_t)values[at] : 0;
     uint32_t kind = c->kind;
     if (kind == TS_EVENT_KERNEL) {

@@ -1,5 +1,5 @@
 /*
-    search.c - names, and sums over an area
+    search.c - names
 */
 #include "tools/studio/scene/parts.h"
 
@@ -24,7 +24,10 @@ size_t scene_search(const scene *s, ts_text text, bool *matches)
 {
     size_t count = 0;
     for (size_t i = 0; i < s->label_count; i++) {
-        matches[i] = s->labels[i].count && contains(s->labels[i].text, text);
+        uint64_t times;
+        int64_t total_ns;
+        scene_names_sum(s, (uint32_t)i, &times, &total_ns);
+        matches[i] = times && contains(s->labels[i].text, text);
         count += matches[i];
     }
     return count;
@@ -74,94 +77,4 @@ bool scene_next(const scene *s, const bool *matches, bool backwards,
         *found = i;
     }
     return any;
-}
-
-/* ---- Areas --------------------------------------------------------------- */
-
-typedef struct area {
-    scene *s;
-    int64_t from_ns, to_ns;
-    scene_sum *by_label; // scene_label_count elements
-} area;
-
-static int64_t clipped(const area *a, const scene_item *item)
-{
-    const int64_t from =
-        item->start_ns > a->from_ns ? item->start_ns : a->from_ns;
-    const int64_t to = item->end_ns < a->to_ns ? item->end_ns : a->to_ns;
-    return to > from ? to - from : 0;
-}
-
-// Boxes of the lane below lie inside those of this one.
-static int64_t inside(const area *a, const strip *below, const scene_item *item)
-{
-    area part = *a;
-    if (item->start_ns > part.from_ns) part.from_ns = item->start_ns;
-    if (item->end_ns < part.to_ns) part.to_ns = item->end_ns;
-    if (part.to_ns <= part.from_ns || !below || !below->count) return 0;
-    const size_t first = scene_row_before(below, part.from_ns, 0);
-    const size_t end = scene_row_before(below, part.to_ns, first);
-    return scene_row_covered(below, part.to_ns, end) -
-           scene_row_covered(below, part.from_ns, first);
-}
-
-static void add(area *a, const strip *below, const scene_item *item)
-{
-    scene_sum *const sum = &a->by_label[item->label];
-    const int64_t ns = clipped(a, item);
-    if (!sum->count || ns < sum->least_ns) sum->least_ns = ns;
-    if (!sum->count || ns > sum->most_ns) {
-        sum->most_ns = ns;
-        sum->longest = item->ref;
-    }
-    sum->count++;
-    sum->total_ns += ns;
-    sum->self_ns += ns - inside(a, below, item);
-}
-
-static const strip *row_below(const scene *s, const strip *r)
-{
-    for (size_t i = 0; r->pub.type == SCENE_ZONES && i < s->row_count; i++)
-        if (s->rows[i].pub.type == r->pub.type &&
-            s->rows[i].pub.track == r->pub.track &&
-            s->rows[i].pub.part == r->pub.part + 1)
-            return &s->rows[i];
-    return NULL;
-}
-
-static void add_row(area *a, const strip *r)
-{
-    const strip *const below = row_below(a->s, r);
-    size_t i = scene_row_before(r, a->from_ns, 0);
-    if (i && r->items[i - 1].end_ns > a->from_ns) i--;
-    for (; i < r->count && r->items[i].start_ns < a->to_ns; i++)
-        add(a, below, &r->items[i]);
-}
-
-static int by_total(const void *left, const void *right)
-{
-    const scene_sum *const a = left, *const b = right;
-    if (a->total_ns != b->total_ns) return a->total_ns < b->total_ns ? 1 : -1;
-    if (a->count != b->count) return a->count < b->count ? 1 : -1;
-    return a->label < b->label ? -1 : a->label > b->label;
-}
-
-ts_result scene_area(scene *s, const uint32_t *rows, size_t row_count,
-                     int64_t from_ns, int64_t to_ns, scene_sum **sums,
-                     size_t *count)
-{
-    area a = { s, scene_near(from_ns), scene_near(to_ns), NULL };
-    *count = 0;
-    *sums = a.by_label = calloc(s->label_count + 1, sizeof *a.by_label);
-    if (!a.by_label) return TS_ERR_MEMORY;
-    for (size_t i = 0; i < row_count; i++)
-        if (rows[i] < s->row_count && !s->rows[rows[i]].samples)
-            add_row(&a, &s->rows[rows[i]]);
-    for (uint32_t i = 0; i < s->label_count; i++)
-        if (a.by_label[i].count) {
-            a.by_label[*count] = a.by_label[i];
-            a.by_label[(*count)++].label = i;
-        }
-    qsort(*sums, *count, sizeof **sums, by_total);
-    return TS_OK;
 }

@@ -87,94 +87,36 @@ static bool draw_boxes(const scene *s, const strip *r, scene_view *v)
     return true;
 }
 
+// Where samples were thinned out, all of a cell may show in any of its pixels.
+static int64_t cell_begin(const strip *r, int64_t time_ns)
+{
+    if (!r->cell_ns) return time_ns;
+    const int64_t past = time_ns % r->cell_ns;
+    return time_ns - (past < 0 ? past + r->cell_ns : past);
+}
+
+static int64_t cell_end(const strip *r, int64_t time_ns)
+{
+    const int64_t begin = cell_begin(r, time_ns);
+    return begin == time_ns ? begin : begin + r->cell_ns;
+}
+
 static void draw_samples(const strip *r, scene_view *v)
 {
-    size_t at = scene_row_before(r, v->from_ns, 0);
+    size_t first = 0, at = 0;
+    v->coarse = r->cell_ns > (v->to_ns - v->from_ns) / v->pixels;
     for (uint32_t i = 0; i < v->pixels; i++) {
-        const size_t first = at;
-        at = scene_row_before(r, scene_pixel_ns(v, i + 1), at);
+        const int64_t from = cell_begin(r, scene_pixel_ns(v, i));
+        first = scene_row_before(r, from, first);
+        at = scene_row_before(r, cell_end(r, scene_pixel_ns(v, i + 1)), at);
         if (!at) continue;
-        double low, high;
         // The value before holds until the first sample of the pixel.
-        scene_row_range(r, first ? first - 1 : 0, at, &low, &high);
+        const bool holds = first == at || r->items[first].start_ns > from;
+        double low, high;
+        scene_row_range(r, first && holds ? first - 1 : first, at, &low, &high);
         v->low[i] = (float)low;
         v->high[i] = (float)high;
     }
-}
-
-/* ---- From pictures ------------------------------------------------------- */
-
-// Adds a cell's share to the pixels that it touches.
-static void spread(scene *s, scene_view *v, const scene_chunk *chunk,
-                   const ts_lod_cell *cell, int at)
-{
-    const double width =
-        (double)(chunk->last_ns - chunk->first_ns) / TS_LOD_CELLS;
-    const double scale = v->pixels / (double)(v->to_ns - v->from_ns);
-    double from = ((double)(chunk->first_ns - v->from_ns) + width * at) * scale;
-    double to = from + width * scale;
-    if (!cell->count || to < 0 || from >= v->pixels) return;
-    if (from < 0) from = 0;
-    if (to > v->pixels) to = v->pixels;
-    uint32_t kind = chunk->event, id = cell->id;
-    if (kind == TS_EVENT_KERNEL) {
-        const ts_launch_entry *const l = ts_reader_launch(s->reader, id);
-        id = l ? l->name : 0;
-    }
-    const uint32_t label = scene_label_of(s, kind, id);
-    for (uint32_t p = (uint32_t)from; p < v->pixels && p <= (uint32_t)to; p++) {
-        const double a = from > p ? from : p, b = to < p + 1 ? to : p + 1;
-        const double busy = (b - a) * cell->busy / 65535 * 255 + v->busy[p];
-        v->busy[p] = busy > 255 ? 255 : busy < 1 ? 1 : (uint8_t)busy;
-        if (label != CLI_NONE) v->hue[p] = s->labels[label].hue;
-    }
-}
-
-static void spread_sample(scene_view *v, const scene_chunk *chunk,
-                          const ts_lod_cell *cell, int at)
-{
-    const double width =
-        (double)(chunk->last_ns - chunk->first_ns) / TS_LOD_CELLS;
-    const double from = ((double)(chunk->first_ns - v->from_ns) + width * at) *
-                        v->pixels / (double)(v->to_ns - v->from_ns);
-    if (from < 0 || from >= v->pixels || !(cell->min <= cell->max)) return;
-    const uint32_t p = (uint32_t)from;
-    if (!(v->low[p] <= cell->min)) v->low[p] = cell->min;
-    if (!(v->high[p] >= cell->max)) v->high[p] = cell->max;
-}
-
-// Which streams work where a chunk is of several, only its events say: all are
-// drawn grey.
-static void draw_mixed(const scene *s, scene_view *v)
-{
-    enum { FAINT = 64, GREY = 255 };
-    for (size_t i = 0; i < s->mixed_count; i++) {
-        const scene_chunk *const chunk = &s->mixed[i];
-        const double scale = v->pixels / (double)(v->to_ns - v->from_ns);
-        const double from = (double)(chunk->first_ns - v->from_ns) * scale;
-        const double to = (double)(chunk->last_ns - v->from_ns) * scale;
-        if (to < 0 || from >= v->pixels) continue;
-        for (uint32_t p = from < 0 ? 0 : (uint32_t)from;
-             p < v->pixels && p <= to; p++)
-            if (!v->busy[p]) v->busy[p] = FAINT, v->hue[p] = GREY;
-    }
-}
-
-static void draw_pictures(scene *s, const strip *r, scene_view *v)
-{
-    ts_lod_cell cells[TS_LOD_CELLS];
-    for (size_t i = 0; i < r->chunk_count; i++) {
-        const scene_chunk *const chunk = &r->chunks[i];
-        if (chunk->first_ns >= v->to_ns || chunk->last_ns < v->from_ns ||
-            !ts_reader_lod(s->reader, chunk->index, cells))
-            continue;
-        for (int k = 0; k < TS_LOD_CELLS; k++)
-            if (r->samples)
-                spread_sample(v, chunk, &cells[k], k);
-            else
-                spread(s, v, chunk, &cells[k], k);
-    }
-    if (r->pub.type == SCENE_WORK) draw_mixed(s, v);
 }
 
 /* ---- Views --------------------------------------------------------------- */
@@ -186,6 +128,14 @@ static bool is_right(const scene *s, uint32_t at, const scene_view *v)
            v->from_ns < v->to_ns;
 }
 
+// The top of the index serves while each of its cells is a few pixels wide.
+static bool top_serves(const scene *s, const scene_view *v)
+{
+    enum { WIDE = 4 };
+    return (double)s->top_cell_ns * v->pixels <=
+           (double)(v->to_ns - v->from_ns) * WIDE;
+}
+
 ts_result scene_draw(scene *s, uint32_t at, scene_view *v)
 {
     if (!is_right(s, at, v)) return TS_ERR_USAGE;
@@ -195,12 +145,14 @@ ts_result scene_draw(scene *s, uint32_t at, scene_view *v)
     for (uint32_t i = 0; i < v->pixels; i++)
         v->low[i] = v->high[i] = NAN;
     const strip *const r = &s->rows[at];
-    const bool of_trace = r->pub.type != SCENE_DEVICE &&
-                          r->pub.type != SCENE_PATH &&
-                          r->pub.type != SCENE_GHOST;
-    v->coarse = of_trace && !scene_load(s, v->from_ns, v->to_ns);
+    const bool of_trace =
+        r->pub.type != SCENE_DEVICE && r->pub.type != SCENE_PATH &&
+        r->pub.type != SCENE_GHOST && !scene_is_derived(&r->pub);
+    if (of_trace && !top_serves(s, v)) s->table_wanted = true;
+    v->coarse = of_trace && !scene_window(s, v->from_ns, v->to_ns);
+    v->behind = (v->coarse && scene_views_behind(s)) || scene_derived_behind(s);
     if (v->coarse) {
-        if (!s->rows[at].pub.part) draw_pictures(s, &s->rows[at], v);
+        if (!s->rows[at].pub.part) scene_draw_pictures(s, &s->rows[at], v);
         return TS_OK;
     }
     const strip *const now = &s->rows[at]; // a load may have moved it

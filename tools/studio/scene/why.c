@@ -1,16 +1,17 @@
 /*
-    why.c - why a device was idle, and what an operation waited for, in words
+    why.c - explains in sentences why a device was idle, and what an operation
+    waited for
 
     The figures are those of the timeline, which ts-analyze uses, too.
 */
 #include <stdarg.h>
 #include "tools/studio/scene/parts.h"
 
-typedef struct telling {
+typedef struct explanation {
     scene *s;
     scene_reason *reasons;
     size_t count;
-} telling;
+} explanation;
 
 typedef struct words {
     char s[128];
@@ -43,7 +44,7 @@ static words name_text(ts_text name)
 }
 
 __attribute__((format(printf, 5, 6))) static scene_reason *
-say(telling *t, scene_ref ref, int64_t start_ns, int64_t end_ns,
+add(explanation *t, scene_ref ref, int64_t start_ns, int64_t end_ns,
     const char *format, ...)
 {
     static scene_reason full;
@@ -59,15 +60,15 @@ say(telling *t, scene_ref ref, int64_t start_ns, int64_t end_ns,
 
 /* ---- Nodes --------------------------------------------------------------- */
 
-// A node as words, and its event if it is known.
-typedef struct told {
+// A node in words, and its event if that is known.
+typedef struct described {
     ts_node node;
     words place;
     char name[160];
     scene_ref ref;
     int64_t start_ns, end_ns;
     bool is_call;
-} told;
+} described;
 
 // The event of a call: what its thread's row of calls has at that time.
 static scene_ref ref_of_call(const scene *s, const ts_node *node)
@@ -84,7 +85,7 @@ static scene_ref ref_of_call(const scene *s, const ts_node *node)
     return SCENE_REF_NONE;
 }
 
-static void name_operation(scene *s, uint32_t at, told *to)
+static void name_operation(scene *s, uint32_t at, described *to)
 {
     ts_operation op;
     if (!ts_replay_operation(s->replay, at, &op)) return;
@@ -98,7 +99,7 @@ static void name_operation(scene *s, uint32_t at, told *to)
     to->end_ns = op.recorded_end_ns;
 }
 
-static bool tell_node(scene *s, uint32_t at, told *to)
+static bool describe_node(scene *s, uint32_t at, described *to)
 {
     memset(to, 0, sizeof *to);
     to->ref = SCENE_REF_NONE;
@@ -117,7 +118,7 @@ static bool tell_node(scene *s, uint32_t at, told *to)
         to->ref = ref_of_call(s, &to->node);
         to->is_call = true;
     } else {
-        snprintf(to->name, sizeof to->name, "all earlier work");
+        return false; // a join, which nothing waits for last
     }
     if (!to->node.track) return true;
     const ts_text track = scene_track_name(s, to->node.track);
@@ -129,39 +130,40 @@ static bool tell_node(scene *s, uint32_t at, told *to)
 static const char *edge_words(uint8_t edge)
 {
     static const char *const texts[TS_EDGE_LIMIT] = {
-        "it waited until it was done itself",
-        "the calls of a thread come one after another",
-        "it launched that",
+        "its own work took until then",
+        "calls of a thread run one after another",
+        "this call launched it",
         "operations of a stream run one after another",
-        "that waited for its event",
-        "that was a synchronisation",
-        "the default stream waits for all others",
-        "an edge of the launched graph says so",
-        "a collective waits for all its ranks",
-        "the queue was full",
-        "a send waits for its receive",
-        "the program says so"
+        "an event orders them",
+        "a synchronisation waited for it",
+        "the legacy default stream waits for other streams, and they for it",
+        "an edge of the launched graph orders them",
+        "a collective ends when all its ranks have begun it",
+        "the launch queue was full",
+        "a send and its receive wait for each other",
+        "the trace states this dependency"
     };
-    return edge < TS_EDGE_LIMIT ? texts[edge] : "for an unknown reason";
+    return edge < TS_EDGE_LIMIT ? texts[edge] : "the reason is unknown";
 }
 
 /* ---- Chains -------------------------------------------------------------- */
 
-// Tells one step back. False if it leads nowhere: a call that ends after
-// its own operation waits for what it launched itself.
-static bool tell_step(telling *t, const told *here, const told *there,
-                      uint8_t edge, bool inferred)
+// Explains one step back. Returns false if that leads no further back in time:
+// a call that ends after its own operation waits for what it launched itself.
+static bool explain_step(explanation *t, const described *here,
+                         const described *there, uint8_t edge, bool inferred)
 {
     if (here->is_call && !there->is_call && there->end_ns > here->start_ns) {
-        say(t, there->ref, there->start_ns, there->end_ns,
-            "Before that, %s%s returned only when %s%s had ended, after %s.",
+        add(t, there->ref, there->start_ns, there->end_ns,
+            "Before that, %s%s returned only when %s%s had ended, %s after "
+            "the call.",
             here->name, here->place.s, there->name, there->place.s,
             time_text(there->end_ns - here->start_ns).s)
             ->inferred = inferred;
         return true;
     }
     if (there->start_ns >= here->start_ns) return false;
-    say(t, there->ref, there->start_ns, there->end_ns,
+    add(t, there->ref, there->start_ns, there->end_ns,
         "Before that, %s waited for %s%s, which %s %s earlier: %s%s.",
         here->name, there->name, there->place.s,
         there->is_call ? "began" : "ended",
@@ -173,14 +175,14 @@ static bool tell_step(telling *t, const told *here, const told *there,
     return true;
 }
 
-// Follows what was waited for last, from a node back to `until_ns`.
-static void tell_chain(telling *t, uint32_t node, int64_t until_ns)
+// Follows the latest of what each node waited for, back to `until_ns`.
+static void explain_chain(explanation *t, uint32_t node, int64_t until_ns)
 {
     enum { STEPS = 6 };
     scene *const s = t->s;
     uint32_t seen[STEPS];
-    told here, there;
-    for (int i = 0; i < STEPS && tell_node(s, node, &here); i++) {
+    described here, there;
+    for (int i = 0; i < STEPS && describe_node(s, node, &here); i++) {
         uint8_t edge = 0;
         bool inferred = false;
         const uint32_t next =
@@ -188,8 +190,8 @@ static void tell_chain(telling *t, uint32_t node, int64_t until_ns)
         seen[i] = node;
         for (int k = 0; k <= i; k++)
             if (seen[k] == next) return;
-        if (!tell_node(s, next, &there) ||
-            !tell_step(t, &here, &there, edge, inferred) ||
+        if (!describe_node(s, next, &there) ||
+            !explain_step(t, &here, &there, edge, inferred) ||
             there.end_ns < until_ns)
             return;
         node = next;
@@ -197,12 +199,12 @@ static void tell_chain(telling *t, uint32_t node, int64_t until_ns)
 }
 
 static uint32_t rows_of_track(const scene *s, scene_row_type type,
-                              uint32_t track, uint32_t *rows, uint32_t room)
+                              uint32_t track, uint32_t rows[SCENE_LANES])
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < s->row_count && count < room; i++)
-        if (s->rows[i].pub.type == type && s->rows[i].pub.track == track)
-            rows[count++] = i;
+    uint32_t count = 0, row;
+    while (count < SCENE_LANES &&
+           (row = scene_row_known(s, type, track, count)) != CLI_NONE)
+        rows[count++] = row;
     return count;
 }
 
@@ -213,22 +215,22 @@ static int by_self(const void *left, const void *right)
     return a->label < b->label ? -1 : a->label > b->label;
 }
 
-// What a thread did most of the time.
-static void tell_thread(telling *t, uint32_t track, scene_row_type type,
-                        int64_t from_ns, int64_t to_ns)
+// Says what a thread did for most of a time range.
+static void explain_thread(explanation *t, uint32_t track, scene_row_type type,
+                           int64_t from_ns, int64_t to_ns)
 {
-    uint32_t rows[64];
-    scene_sum *sums;
-    size_t count;
+    uint32_t rows[SCENE_LANES];
+    scene_area_sums area;
     scene *const s = t->s;
-    const uint32_t row_count = rows_of_track(s, type, track, rows, 64);
+    const uint32_t row_count = rows_of_track(s, type, track, rows);
     if (to_ns <= from_ns ||
-        scene_area(s, rows, row_count, from_ns, to_ns, &sums, &count) != TS_OK)
+        !scene_area_at_once(s, rows, row_count, from_ns, to_ns, &area))
         return;
-    if (count) qsort(sums, count, sizeof *sums, by_self);
-    if (count && sums->self_ns * 4 > to_ns - from_ns)
-        say(t, sums->longest, from_ns, to_ns,
-            "Meanwhile its thread spent %s of %s in %s %s.",
+    scene_sum *const sums = area.sums;
+    if (area.kept) qsort(sums, area.kept, sizeof *sums, by_self);
+    if (area.kept && sums->self_ns * 4 > to_ns - from_ns)
+        add(t, sums->longest, from_ns, to_ns,
+            "Meanwhile the launching thread spent %s of %s in %s %s.",
             time_text(sums->self_ns).s, time_text(to_ns - from_ns).s,
             type == SCENE_CALLS ? "call" : "zone",
             name_text(s->labels[sums->label].text).s);
@@ -247,127 +249,138 @@ static const char *cause_words(ts_idle cause)
         "a collective had to end first",
         "the host was blocked in a synchronisation",
         "the launch queue was full",
-        "nothing recorded says"
+        "the cause is not recorded"
     };
     return texts[cause];
 }
 
-static void tell_culprit(telling *t, const ts_gap *gap)
+static void explain_culprit(explanation *t, const ts_gap *gap)
 {
-    told c;
-    if (!tell_node(t->s, gap->culprit, &c)) return;
+    described c;
+    if (!describe_node(t->s, gap->culprit, &c)) return;
     const int64_t late_ns = c.start_ns - gap->start_ns;
     if (!c.is_call)
-        say(t, c.ref, c.start_ns, c.end_ns,
-            "It waited for %s%s, which ended %s before: %s%s.", c.name,
+        add(t, c.ref, c.start_ns, c.end_ns,
+            "It waited for %s%s, which ended %s before it began: %s%s.", c.name,
             c.place.s, time_text(gap->end_ns - c.end_ns).s,
             edge_words(gap->edge),
             gap->inferred ? " (inferred from times)" : "")
             ->inferred = gap->inferred;
     else if (gap->cause == TS_IDLE_HOST_SYNC ||
              gap->cause == TS_IDLE_QUEUE_FULL)
-        say(t, c.ref, c.start_ns, c.end_ns,
-            "Its thread was blocked in %s%s, for %s, until %s before.", c.name,
-            c.place.s, time_text(c.end_ns - c.start_ns).s,
+        add(t, c.ref, c.start_ns, c.end_ns,
+            "The launching thread was blocked in %s%s for %s, until %s before "
+            "the operation began.",
+            c.name, c.place.s, time_text(c.end_ns - c.start_ns).s,
             time_text(gap->end_ns - c.end_ns).s)
             ->inferred = gap->inferred;
     else if (late_ns > 0)
-        say(t, c.ref, c.start_ns, c.end_ns,
-            "Its launch, %s%s, began only %s after the device had become idle.",
+        add(t, c.ref, c.start_ns, c.end_ns,
+            "It was launched by %s%s, which began %s after the device became "
+            "idle.",
             c.name, c.place.s, time_text(late_ns).s);
     else
-        say(t, c.ref, c.start_ns, c.end_ns,
-            "Its launch, %s%s, had begun %s before the device became idle, and "
-            "took until then to arrive.",
+        add(t, c.ref, c.start_ns, c.end_ns,
+            "It was launched by %s%s, which began %s before the device became "
+            "idle, but it reached the device only at the end of the gap.",
             c.name, c.place.s, time_text(-late_ns).s);
 }
 
-static size_t tell_gap(telling *t, size_t device, size_t at)
+static size_t explain_gap(explanation *t, size_t device, size_t at)
 {
     scene *const s = t->s;
     ts_gap gap;
-    told op, call;
+    described op, call;
     const ts_timeline_figures *const f =
         ts_timeline_device(s->timeline, device);
     if (!f || !ts_timeline_gap(s->timeline, device, at, &gap) ||
-        !tell_node(s, gap.operation, &op))
+        !describe_node(s, gap.operation, &op))
         return 0;
     const ts_text track = scene_track_name(s, f->track);
-    say(t, SCENE_REF_GAP | (uint64_t)device << 32 | at, gap.start_ns,
+    add(t, SCENE_REF_GAP | (uint64_t)device << 32 | at, gap.start_ns,
         gap.end_ns, "%.*s was idle for %s: %s%s.", (int)track.size, track.text,
         time_text(gap.end_ns - gap.start_ns).s, cause_words(gap.cause),
         gap.inferred ? " (inferred from times)" : "")
         ->inferred = gap.inferred;
-    say(t, op.ref, op.start_ns, op.end_ns, "It went on with %s%s.", op.name,
-        op.place.s);
-    tell_culprit(t, &gap);
+    add(t, op.ref, op.start_ns, op.end_ns, "The next operation was %s%s.",
+        op.name, op.place.s);
+    explain_culprit(t, &gap);
     ts_operation o;
     if (ts_replay_operation(s->replay, gap.operation, &o) &&
-        tell_node(s, o.call, &call) && call.start_ns > gap.start_ns) {
+        describe_node(s, o.call, &call) && call.start_ns > gap.start_ns) {
         const uint32_t thread = call.node.track;
-        tell_thread(t, thread, SCENE_CALLS, gap.start_ns, call.start_ns);
-        tell_thread(t, thread, SCENE_ZONES, gap.start_ns, call.start_ns);
+        explain_thread(t, thread, SCENE_CALLS, gap.start_ns, call.start_ns);
+        explain_thread(t, thread, SCENE_ZONES, gap.start_ns, call.start_ns);
     }
-    if (gap.culprit != TS_NODE_NONE) tell_chain(t, gap.culprit, gap.start_ns);
+    if (gap.culprit != TS_NODE_NONE)
+        explain_chain(t, gap.culprit, gap.start_ns);
     return t->count;
 }
 
 /* ---- Parts of the path, operations --------------------------------------- */
 
-static size_t tell_part(telling *t, size_t at)
+static size_t explain_part(explanation *t, size_t at)
 {
     if (!t->s->on_path || at >= t->s->path.count) return 0;
     const ts_path_part *const p = &t->s->path.parts[at];
-    told node;
-    if (!tell_node(t->s, p->node, &node)) return 0;
+    described node;
+    if (!describe_node(t->s, p->node, &node)) return 0;
     const words time = time_text(p->end_ns - p->start_ns);
     const char *const cost = ts_cost_name(p->cost);
     if (p->waits)
-        say(t, node.ref, p->start_ns, p->end_ns,
-            "On the critical path for %s (%s): the wait until %s%s began; %s.",
+        add(t, node.ref, p->start_ns, p->end_ns,
+            "For %s (%s), the critical path waits until %s%s begins: %s.",
             time.s, cost, node.name, node.place.s,
             edge_words((uint8_t)p->edge));
     else
-        say(t, node.ref, p->start_ns, p->end_ns,
-            "On the critical path for %s (%s): %s%s.", time.s, cost, node.name,
-            node.place.s);
+        add(t, node.ref, p->start_ns, p->end_ns,
+            "For %s (%s), the critical path runs through %s%s.", time.s, cost,
+            node.name, node.place.s);
     return t->count;
 }
 
-static size_t tell_operation(telling *t, uint32_t op)
+static size_t explain_operation(explanation *t, uint32_t op)
 {
     scene *const s = t->s;
-    told here, there;
+    described here, there;
     uint8_t edge = 0;
     bool inferred = false;
-    if (op == CLI_NONE || !tell_node(s, op, &here)) return 0;
+    if (op == CLI_NONE || !describe_node(s, op, &here)) return 0;
     const uint32_t next =
         ts_timeline_culprit(s->timeline, op, &edge, &inferred);
-    if (!tell_node(s, next, &there)) {
-        say(t, here.ref, here.start_ns, here.end_ns,
-            "%s%s waited for nothing that was recorded.", here.name,
+    if (!describe_node(s, next, &there)) {
+        add(t, here.ref, here.start_ns, here.end_ns,
+            "According to the trace, %s%s waited for nothing.", here.name,
             here.place.s);
         return t->count;
     }
     const int64_t end_ns = there.is_call ? there.start_ns : there.end_ns;
-    say(t, there.ref, there.start_ns, there.end_ns,
-        "%s%s began %s after the %s of %s%s, which it waited for last: %s%s.",
-        here.name, here.place.s, time_text(here.start_ns - end_ns).s,
-        there.is_call ? "start" : "end", there.name, there.place.s,
-        edge_words(edge), inferred ? " (inferred from times)" : "")
-        ->inferred = inferred;
-    tell_chain(t, next, INT64_MIN);
+    if (end_ns > here.start_ns) // a synchronisation
+        add(t, there.ref, there.start_ns, there.end_ns,
+            "%s%s waited %s for %s%s: %s%s.", here.name, here.place.s,
+            time_text(end_ns - here.start_ns).s, there.name, there.place.s,
+            edge_words(edge), inferred ? " (inferred from times)" : "")
+            ->inferred = inferred;
+    else
+        add(t, there.ref, there.start_ns, there.end_ns,
+            "%s%s began %s after the %s of %s%s, the last that it waited for: "
+            "%s%s.",
+            here.name, here.place.s, time_text(here.start_ns - end_ns).s,
+            there.is_call ? "start" : "end", there.name, there.place.s,
+            edge_words(edge), inferred ? " (inferred from times)" : "")
+            ->inferred = inferred;
+    explain_chain(t, next, INT64_MIN);
     return t->count;
 }
 
 size_t scene_why(scene *s, scene_ref ref, scene_reason reasons[SCENE_REASONS])
 {
-    telling t = { s, reasons, 0 };
+    explanation t = { s, reasons, 0 };
     if (ref == SCENE_REF_NONE || scene_graph(s) != TS_OK) return 0;
     if (ref & SCENE_REF_GAP)
-        return tell_gap(&t, (size_t)((ref & ~SCENE_REF_GAP) >> 32),
-                        (size_t)(ref & UINT32_MAX));
+        return explain_gap(&t, (size_t)((ref & ~SCENE_REF_GAP) >> 32),
+                           (size_t)(ref & UINT32_MAX));
     if (ref & SCENE_REF_PART)
-        return tell_part(&t, (size_t)(ref & ~SCENE_REF_PART));
-    return tell_operation(&t, scene_op_of_ref(s, ref));
+        return explain_part(&t, (size_t)(ref & ~SCENE_REF_PART));
+    return explain_operation(&t, scene_op_of_ref(s, ref));
 }

@@ -45,6 +45,24 @@ uint32_t *wire_u32s(wire *w, size_t count)
     return list;
 }
 
+static int by_number(const void *left, const void *right)
+{
+    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+uint32_t *wire_get_rows(wire *w, uint32_t *count)
+{
+    w->wrong = w->wrong || *count > SCENE_ROWS;
+    uint32_t *const list = w->wrong ? NULL : wire_u32s(w, *count);
+    uint32_t kept = 0;
+    if (list && *count) qsort(list, *count, sizeof *list, by_number);
+    for (uint32_t i = 0; list && i < *count; i++)
+        if (!i || list[i] != list[kept - 1]) list[kept++] = list[i];
+    *count = kept;
+    return list;
+}
+
 uint64_t *wire_u64s(wire *w, size_t count)
 {
     if (count > w->left / 8) {
@@ -133,15 +151,27 @@ void wire_set(wire *w, size_t at, uint32_t value)
 
 enum { HEAD = 12 };
 
-static wire_answer *const answers[] = {
-    [SCENE_ASK_INFO] = wire_info,     [SCENE_ASK_ROWS] = wire_rows,
-    [SCENE_ASK_VIEW] = wire_view,     [SCENE_ASK_PICK] = wire_pick,
-    [SCENE_ASK_EVENT] = wire_event,   [SCENE_ASK_SEARCH] = wire_search,
-    [SCENE_ASK_NEXT] = wire_next,     [SCENE_ASK_AREA] = wire_area,
-    [SCENE_ASK_IDLE] = wire_idle,     [SCENE_ASK_WHY] = wire_why,
-    [SCENE_ASK_PATH] = wire_path,     [SCENE_ASK_WHATIF] = wire_whatif,
-    [SCENE_ASK_LABELS] = wire_labels, [SCENE_ASK_REFRESH] = wire_refresh
-};
+static wire_answer *const answers[] = { [SCENE_ASK_INFO] = wire_info,
+                                        [SCENE_ASK_ROWS] = wire_rows,
+                                        [SCENE_ASK_VIEW] = wire_view,
+                                        [SCENE_ASK_PICK] = wire_pick,
+                                        [SCENE_ASK_EVENT] = wire_event,
+                                        [SCENE_ASK_SEARCH] = wire_search,
+                                        [SCENE_ASK_NEXT] = wire_next,
+                                        [SCENE_ASK_AREA] = wire_area,
+                                        [SCENE_ASK_IDLE] = wire_idle,
+                                        [SCENE_ASK_WHY] = wire_why,
+                                        [SCENE_ASK_PATH] = wire_path,
+                                        [SCENE_ASK_WHATIF] = wire_whatif,
+                                        [SCENE_ASK_LABELS] = wire_labels,
+                                        [SCENE_ASK_REFRESH] = wire_refresh,
+                                        [SCENE_ASK_FLOWS] = wire_flows,
+                                        [SCENE_ASK_FLAME] = wire_flame,
+                                        [SCENE_ASK_HISTOGRAM] = wire_histogram,
+                                        [SCENE_ASK_OPERATIONS] =
+                                            wire_operations,
+                                        [SCENE_ASK_COUNTERS] = wire_counters,
+                                        [SCENE_ASK_WORK] = wire_work };
 
 static ts_result answer(wire *w, uint32_t *type)
 {
@@ -156,10 +186,10 @@ static ts_result answer(wire *w, uint32_t *type)
     return w->wrong ? TS_ERR_USAGE : result;
 }
 
-void scene_answer(scene *s, const uint8_t *question, size_t size, uint8_t **to,
+void scene_answer(scene *s, const uint8_t *request, size_t size, uint8_t **to,
                   size_t *to_size)
 {
-    wire w = { .s = s, .at = question, .left = size };
+    wire w = { .s = s, .at = request, .left = size };
     uint32_t type;
     wire_put(&w, 0, 4);
     wire_put(&w, 0, 8);

@@ -17,7 +17,7 @@
 
 #include "tools/studio/scene/scene.h"
 
-enum { SCENE_WIRE_VERSION = 1 };
+enum { SCENE_WIRE_VERSION = 2 };
 
 typedef enum scene_question {
     SCENE_ASK_INFO = 1,
@@ -33,16 +33,23 @@ typedef enum scene_question {
     SCENE_ASK_PATH = 11,
     SCENE_ASK_WHATIF = 12,
     SCENE_ASK_LABELS = 13,
-    SCENE_ASK_REFRESH = 14
+    SCENE_ASK_REFRESH = 14,
+    SCENE_ASK_FLOWS = 15,
+    SCENE_ASK_FLAME = 16,
+    SCENE_ASK_HISTOGRAM = 17,
+    SCENE_ASK_OPERATIONS = 18,
+    SCENE_ASK_COUNTERS = 19,
+    SCENE_ASK_WORK = 40
 } scene_question;
 
 // Limits of a question; a larger one is TS_ERR_USAGE.
 enum {
-    SCENE_MOST_ROWS = 1024,    // in a view
+    SCENE_MOST_ROWS = 1024,    // in a view; else SCENE_ROWS
     SCENE_MOST_TEXT = 4096,    // bytes of a search
     SCENE_MOST_CHANGES = 32,   // of a what-if
     SCENE_MOST_LABELS = 65536, // in an answer
-    SCENE_MOST_HITS = 1000
+    SCENE_MOST_HITS = 1000,
+    SCENE_MOST_NODES = 4000 // of a flame graph, in an answer
 };
 
 /*
@@ -51,7 +58,7 @@ enum {
 
     Free: free(*answer).
 */
-void scene_answer(scene *s, const uint8_t *question, size_t size,
+void scene_answer(scene *s, const uint8_t *request, size_t size,
                   uint8_t **answer, size_t *answer_size);
 
 #endif // TS_TOOLS_STUDIO_SCENE_WIRE_H

@@ -1,5 +1,5 @@
 /*
-    serve.c - a server of three answers: the page, about the trace, a question
+    serve.c - a server of the page, of answers about the trace, and of tasks
 
     It listens on the loopback interface. Whoever can connect, such as another
     user or a page of a hostile site, is refused without the token, which only
@@ -9,6 +9,8 @@
 */
 #define _GNU_SOURCE // getrandom
 #include "tools/studio/serve/serve.h"
+#include "tools/studio/serve/notes.h"
+#include "tools/studio/serve/tasks.h"
 
 #ifdef TRACESMITH_MICROHTTPD
 #include <arpa/inet.h>
@@ -16,6 +18,7 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,6 +38,7 @@ typedef struct server {
     size_t page_size;
     char *about;
     size_t about_size;
+    studio_tasks tasks;
 } server;
 
 // A question on its way in.
@@ -42,6 +46,8 @@ typedef struct incoming {
     uint8_t *bytes;
     size_t size, room;
     bool too_large;
+    studio_task *task; // that its answer waits for
+    struct MHD_Connection *connection;
 } incoming;
 
 /* ---- Who asks ------------------------------------------------------------ */
@@ -120,14 +126,14 @@ static enum MHD_Result send_static(struct MHD_Connection *c, char *bytes,
         type);
 }
 
-static enum MHD_Result answer(const server *s, struct MHD_Connection *c,
+static enum MHD_Result answer(scene *asked, struct MHD_Connection *c,
                               const incoming *in)
 {
     uint8_t *bytes;
     size_t size;
     if (in->too_large)
         return refuse(c, MHD_HTTP_CONTENT_TOO_LARGE, "too large");
-    scene_answer(s->desc->scene, in->bytes, in->size, &bytes, &size);
+    scene_answer(asked, in->bytes, in->size, &bytes, &size);
     if (!bytes) return refuse(c, MHD_HTTP_INTERNAL_SERVER_ERROR, "no memory");
     return reply(
         c, MHD_HTTP_OK,
@@ -135,11 +141,143 @@ static enum MHD_Result answer(const server *s, struct MHD_Connection *c,
         "application/octet-stream");
 }
 
-static enum MHD_Result route(const server *s, struct MHD_Connection *c,
-                             const char *url, const char *method,
-                             const incoming *in)
+// text: the notes, a version of which the answer names.
+static enum MHD_Result reply_notes(struct MHD_Connection *c, const void *text,
+                                   size_t size, struct MHD_Response *r)
 {
-    const bool get = !strcmp(method, "GET"), post = !strcmp(method, "POST");
+    char version[STUDIO_NOTES_VERSION];
+    studio_notes_version(text, size, version);
+    if (r) MHD_add_response_header(r, "ETag", version);
+    return reply(c, MHD_HTTP_OK, r, "application/json");
+}
+
+static enum MHD_Result send_notes(const server *s, struct MHD_Connection *c)
+{
+    char *text;
+    size_t size;
+    const char *const path = s->desc->path;
+    if (!path) return refuse(c, MHD_HTTP_NOT_FOUND, "no such thing");
+    const char *const why = studio_notes_read(path, &text, &size);
+    if (why) return refuse(c, MHD_HTTP_CONFLICT, why);
+    return reply_notes(
+        c, text, size,
+        MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE));
+}
+
+static enum MHD_Result keep_notes(const server *s, struct MHD_Connection *c,
+                                  const incoming *in)
+{
+    if (!s->desc->path) return refuse(c, MHD_HTTP_NOT_FOUND, "no such thing");
+    const char *const why =
+        in->too_large ? "too large"
+                      : studio_notes_write(s->desc->path, in->bytes, in->size,
+                                           header(c, "If-Match"));
+    return why ? refuse(c, MHD_HTTP_CONFLICT, why)
+               : reply_notes(c, in->bytes, in->size,
+                             MHD_create_response_from_buffer(
+                                 0, NULL, MHD_RESPMEM_PERSISTENT));
+}
+
+/* ---- Tasks --------------------------------------------------------------- */
+
+// Tasks open a trace again: not another one than the page shows.
+static bool is_other(const char *path, const struct stat *opened)
+{
+    struct stat now;
+    return path && (stat(path, &now) || now.st_dev != opened->st_dev ||
+                    now.st_ino != opened->st_ino);
+}
+
+static void resume(void *user)
+{
+    MHD_resume_connection(((incoming *)user)->connection);
+}
+
+// The answer is given when the task has ended: handle() is called again.
+static enum MHD_Result begin_task(server *s, struct MHD_Connection *c,
+                                  incoming *in)
+{
+    const char *why = "too large";
+    if (!s->desc->path) return refuse(c, MHD_HTTP_NOT_FOUND, "no such thing");
+    if (is_other(s->desc->path, &s->desc->file) ||
+        is_other(s->desc->other, &s->desc->other_file))
+        return refuse(c, MHD_HTTP_CONFLICT,
+                      "the trace was replaced or removed since it was opened: "
+                      "start ts-studio again");
+    in->connection = c;
+    if (in->too_large) return refuse(c, MHD_HTTP_CONTENT_TOO_LARGE, why);
+    const char *const seconds = header(c, "X-Studio-Seconds");
+    const studio_task_desc desc = {
+        .path = s->desc->path,
+        .other = s->desc->other,
+        .text = in->bytes ? in->bytes : (const uint8_t *)"",
+        .size = in->size,
+        .seconds = seconds ? (uint32_t)strtoul(seconds, NULL, 10) : 0,
+        .done = resume,
+        .user = in,
+    };
+    MHD_suspend_connection(c);
+    in->task = studio_task_begin(&s->tasks, &desc, &why);
+    if (in->task) return MHD_YES;
+    MHD_resume_connection(c);
+    return refuse(c, MHD_HTTP_CONFLICT, why);
+}
+
+static enum MHD_Result send_task(struct MHD_Connection *c, studio_task *task)
+{
+    struct stat about;
+    if (*task->why)
+        return reply(c, MHD_HTTP_UNPROCESSABLE_CONTENT,
+                     MHD_create_response_from_buffer(
+                         strlen(task->why), task->why, MHD_RESPMEM_MUST_COPY),
+                     "text/plain; charset=utf-8");
+    const int file = task->file;
+    if (file >= 0 && fstat(file, &about) == 0) {
+        task->file = -1; // the response closes it
+        return reply(
+            c, MHD_HTTP_OK,
+            MHD_create_response_from_fd64((uint64_t)about.st_size, file),
+            "application/octet-stream");
+    }
+    char *const bytes = task->output;
+    task->output = NULL;
+    return reply(c, MHD_HTTP_OK,
+                 MHD_create_response_from_buffer(task->size, bytes,
+                                                 MHD_RESPMEM_MUST_FREE),
+                 "application/octet-stream");
+}
+
+static enum MHD_Result end_task(server *s, struct MHD_Connection *c,
+                                incoming *in)
+{
+    const enum MHD_Result result = send_task(c, in->task);
+    studio_task_close(&s->tasks, in->task);
+    in->task = NULL;
+    return result;
+}
+
+static enum MHD_Result cancel_task(server *s, struct MHD_Connection *c)
+{
+    studio_task_cancel(&s->tasks);
+    return refuse(c, MHD_HTTP_OK, "cancelled");
+}
+
+static enum MHD_Result post(server *s, struct MHD_Connection *c,
+                            const char *url, incoming *in)
+{
+    if (!strcmp(url, "/ask")) return answer(s->desc->scene, c, in);
+    if (!strcmp(url, "/ask2") && s->desc->other_scene)
+        return answer(s->desc->other_scene, c, in);
+    if (!strcmp(url, "/notes")) return keep_notes(s, c, in);
+    if (!strcmp(url, "/task")) return begin_task(s, c, in);
+    if (!strcmp(url, "/cancel")) return cancel_task(s, c);
+    return refuse(c, MHD_HTTP_NOT_FOUND, "no such thing");
+}
+
+static enum MHD_Result route(server *s, struct MHD_Connection *c,
+                             const char *url, const char *method, incoming *in)
+{
+    const bool get = !strcmp(method, "GET");
     if (!is_ours(s, c)) return refuse(c, MHD_HTTP_FORBIDDEN, "not from here");
     if (get && !strcmp(url, "/"))
         return send_static(c, s->page, s->page_size,
@@ -150,7 +288,8 @@ static enum MHD_Result route(const server *s, struct MHD_Connection *c,
                       "ts-studio printed.");
     if (get && !strcmp(url, "/about"))
         return send_static(c, s->about, s->about_size, "application/json");
-    if (post && !strcmp(url, "/ask")) return answer(s, c, in);
+    if (get && !strcmp(url, "/notes")) return send_notes(s, c);
+    if (!strcmp(method, "POST")) return post(s, c, url, in);
     return refuse(c, MHD_HTTP_NOT_FOUND, "no such thing");
 }
 
@@ -183,15 +322,18 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *c,
         *upload_size = 0;
         return MHD_YES;
     }
+    if (in->task) return end_task(user, c, in);
     return route(user, c, url, method, in);
 }
 
 static void done(void *user, struct MHD_Connection *c, void **state,
                  enum MHD_RequestTerminationCode code)
 {
-    (void)user, (void)c, (void)code;
+    (void)c, (void)code;
+    server *const s = user;
     incoming *const in = *state;
     if (!in) return;
+    if (in->task) studio_task_close(&s->tasks, in->task);
     free(in->bytes);
     free(in);
     *state = NULL;
@@ -259,10 +401,12 @@ static int listen_on(uint16_t *port)
 static struct MHD_Daemon *start(server *s, int socket)
 {
     return MHD_start_daemon(
-        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO, 0, NULL, NULL, handle,
-        s, MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_NOTIFY_COMPLETED, done,
-        NULL, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MOST_CONNECTIONS,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_END);
+        MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO |
+            MHD_ALLOW_SUSPEND_RESUME,
+        0, NULL, NULL, handle, s, MHD_OPTION_LISTEN_SOCKET, socket,
+        MHD_OPTION_NOTIFY_COMPLETED, done, s, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)IDLE_SECONDS, MHD_OPTION_END);
 }
 
 // Waits until somebody ends it, as with Ctrl+C.
@@ -289,17 +433,28 @@ static bool run(server *s, const sigset_t *ends)
                         "port %u of 127.0.0.1: %s", s->desc->port,
                         strerror(errno));
     serve(s, ends, port);
+    studio_tasks_end(&s->tasks);
     MHD_stop_daemon(daemon);
     return true;
 }
 
+// A signal that is ignored, as with nohup, ends nothing.
+static void add_heeded(sigset_t *ends, int number)
+{
+    struct sigaction old;
+    if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+        sigaddset(ends, number);
+}
+
 bool studio_serve(const studio_server_desc *desc)
 {
-    server s = { .desc = desc };
+    server s = { .desc = desc, .tasks = { .lock = PTHREAD_MUTEX_INITIALIZER } };
     sigset_t ends;
     sigemptyset(&ends);
     sigaddset(&ends, SIGINT);
     sigaddset(&ends, SIGTERM);
+    add_heeded(&ends, SIGHUP);
+    add_heeded(&ends, SIGQUIT);
     // Threads inherit this, so that none of them is interrupted.
     pthread_sigmask(SIG_BLOCK, &ends, NULL);
     const bool ok =

@@ -47,22 +47,22 @@ static int64_t read_page(void *user, uint64_t offset, void *to, size_t size)
 // Opens the trace of so many bytes that page_read reads. Returns a ts_result.
 EXPORT(open) int32_t open_trace(double size)
 {
-    const ts_reader_desc desc = { .read = read_page,
-                                  .size = (uint64_t)size,
-                                  .threads = 1 };
+    const ts_reader_desc desc = {
+        .read = read_page, .size = (uint64_t)size, .lazy = true, .threads = 1
+    };
     close_all();
     const ts_result result = ts_reader_open(&reader, &desc);
     return result == TS_OK ? scene_open(&opened, reader) : result;
 }
 
 // Answers a question in memory that `allocate` returned, which is freed.
-EXPORT(ask) const void *ask(uint8_t *question, size_t size)
+EXPORT(ask) const void *ask(uint8_t *request, size_t size)
 {
     free(answer);
     answer = NULL;
     answer_size = 0;
-    if (opened) scene_answer(opened, question, size, &answer, &answer_size);
-    free(question);
+    if (opened) scene_answer(opened, request, size, &answer, &answer_size);
+    free(request);
     return answer;
 }
 

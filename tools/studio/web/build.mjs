@@ -1,11 +1,11 @@
 // Makes ../page/studio.html, one file with everything in it but a trace:
-//   node build.mjs studio.wasm studio.html
+//   node build.mjs studio.wasm THIRD-PARTY studio.html
 // The same sources and versions give the same bytes.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 
-const [wasm, page] = process.argv.slice(2);
+const [wasm, notices, page] = process.argv.slice(2);
 const source = (name) => new URL(`src/${name}`, import.meta.url);
 
 async function bundle(name, plugins = []) {
@@ -17,7 +17,7 @@ async function bundle(name, plugins = []) {
     format: 'iife',
     target: 'es2022',
     charset: 'ascii',
-    legalComments: 'none',
+    legalComments: 'none', // they are in THIRD-PARTY
     logLevel: 'warning',
     plugins,
   });
@@ -67,6 +67,7 @@ const policy = [
 ].join('; ');
 
 let html = readFileSync(source('index.html'), 'utf8');
+html = put(html, 'NOTICES', readFileSync(notices, 'utf8'));
 html = put(html, 'CSP', policy);
 html = put(html, 'STYLE', style);
 html = put(html, 'SCRIPT', script);

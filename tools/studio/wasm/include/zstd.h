@@ -19,16 +19,19 @@ typedef struct ZSTD_DCtx ZSTD_DCtx;
 __attribute__((import_module("page"), import_name("inflate"))) size_t
 page_inflate(void *to, size_t room, const void *from, size_t size);
 
+// The least that the reader's allocator gives: a context has no contents.
 static inline size_t ZSTD_estimateDCtxSize(void)
 {
     return 8;
 }
 
+// Returns `memory` as the context; NULL if it is empty.
 static inline ZSTD_DCtx *ZSTD_initStaticDCtx(void *memory, size_t size)
 {
     return size ? memory : NULL;
 }
 
+// Whether a size stands for an error, as in libzstd.
 static inline unsigned ZSTD_isError(size_t result)
 {
     return result > SIZE_MAX - 120;
@@ -53,6 +56,7 @@ static inline unsigned long long ZSTD_getFrameContentSize(const void *frame,
     return content;
 }
 
+// Decompresses a whole frame with the page's decoder. Error: SIZE_MAX.
 static inline size_t ZSTD_decompressDCtx(ZSTD_DCtx *context, void *to,
                                          size_t room, const void *from,
                                          size_t size)
@@ -61,18 +65,21 @@ static inline size_t ZSTD_decompressDCtx(ZSTD_DCtx *context, void *to,
     return page_inflate(to, room, from, size);
 }
 
+// Refuses to decompress the beginning of a frame: always an error.
 static inline size_t ZSTD_decompressBegin(ZSTD_DCtx *context)
 {
     (void)context;
     return SIZE_MAX;
 }
 
+// Never called, because ZSTD_decompressBegin fails.
 static inline size_t ZSTD_nextSrcSizeToDecompress(ZSTD_DCtx *context)
 {
     (void)context;
     return 0;
 }
 
+// Never called, because ZSTD_decompressBegin fails.
 static inline size_t ZSTD_decompressContinue(ZSTD_DCtx *context, void *to,
                                              size_t room, const void *from,
                                              size_t size)

@@ -1,14 +1,18 @@
 // What is shown: the window, the selection, and the requests that follow.
-import { duration, moment } from './format';
+import { count, duration, moment, visible } from './format';
 import { Painter, axisHeight } from './paint';
 import type { Picture } from './paint';
+import { Arrows } from './arrows';
 import { Minimap } from './minimap';
+import { Notes } from './notes';
 import { theme } from './palette';
 import { Tracks } from './tracks';
 import type { Line } from './tracks';
 import { RowType, noRef, gapRef, partRef } from './wire';
 import type { Box, Found, Info, Label, View } from './wire';
 import type { Scene } from './engine';
+import { layerOf } from './layers';
+import type { Layer } from './layers';
 
 // What ts-analyze said of the trace when the page was made.
 export interface Report {
@@ -43,9 +47,13 @@ export class App {
   matches: Set<number> | undefined;
   cursor: number | undefined;
   path = false;
+  // Of names that a comparison found changed: slower, faster.
+  changes = new Map<string, 'slower' | 'faster'>();
   readonly tracks = new Tracks();
   readonly painter: Painter;
   readonly minimap: Minimap;
+  readonly arrows: Arrows;
+  readonly notes: Notes;
   // Called when something was selected, an area was, the window changed.
   onSelect: () => void = () => undefined;
   onArea: () => void = () => undefined;
@@ -53,7 +61,9 @@ export class App {
   readonly queryMs: number[] = [];
   readonly paintMs: number[] = [];
   private asked = '';
+  private views = 0; // that were answered
   private asking = false;
+  private working = false;
   private painting = false;
   private dark = matchMedia('(prefers-color-scheme: dark)').matches;
 
@@ -63,12 +73,19 @@ export class App {
     readonly report: Report | undefined,
     canvas: HTMLCanvasElement,
     minimap: HTMLCanvasElement,
+    name: string,
   ) {
     this.painter = new Painter(canvas);
     this.minimap = new Minimap(minimap, this);
+    this.arrows = new Arrows(this);
+    this.notes = new Notes(this, name);
     this.showAll();
     document.documentElement.classList.toggle('dark', this.dark);
     new ResizeObserver(() => this.resize()).observe(canvas);
+  }
+
+  get isDark(): boolean {
+    return this.dark;
   }
 
   get gutter(): number {
@@ -218,12 +235,20 @@ export class App {
       matches: this.matches,
       cursor: this.cursor,
       path: this.path,
+      arrows: this.arrows,
+      notes: this.notes.list,
+      changes: this.changes,
     };
   }
 
   // Whether what is painted is the present window.
   settled(): boolean {
-    return !this.asking && !this.painting;
+    return (
+      !this.asking &&
+      !this.painting &&
+      !this.working &&
+      this.arrows.settled()
+    );
   }
 
   // One request at a time; the last window wins.
@@ -237,31 +262,106 @@ export class App {
       this.tracks.version,
       ...rows,
     ].join(' ');
-    if (this.asking || what === this.asked || !rows.length) return;
+    if (this.asking) return;
+    if (what === this.asked || !rows.length) return this.updateArrows(rows);
     this.asking = true;
     this.asked = what;
     const begin = performance.now();
     try {
-      const view = await this.scene.view(this.from, this.to, pixels, rows);
+      const view = await this.ask(pixels, rows);
       this.queryMs.push(performance.now() - begin);
       if (this.queryMs.length > 1000) this.queryMs.shift();
       this.view = view;
+      this.views++;
+      void this.updateArrows(rows);
       if (view.version !== this.tracks.version) await this.loadRows();
     } catch (error) {
       this.say(error instanceof Error ? error.message : String(error));
     }
     this.asking = false;
     this.changed();
+    if (this.behind()) void this.work();
+  }
+
+  // After the view, which loads what arrows are between.
+  private updateArrows(rows: number[]): Promise<void> {
+    return this.arrows.update(
+      rows.filter((row) => !layerOf(row)),
+      this.views,
+    );
+  }
+
+  // Who has more to do for the view: this trace, or a second one.
+  private behind(): Scene | undefined {
+    const row = this.view?.rows.find((r) => r.behind);
+    return row && this.sceneOf(row.row);
+  }
+
+  // Draws again what was drawn from pictures, as the scene gets to know more.
+  private async work(): Promise<void> {
+    if (this.working) return;
+    this.working = true;
+    for (let scene = this.behind(); scene; scene = this.behind()) {
+      const work = await scene.work().catch(() => undefined);
+      if (!work) break;
+      if (!work.better && work.behind) continue;
+      this.asked = '';
+      await this.request();
+      if (this.asking) await new Promise(requestAnimationFrame);
+    }
+    this.working = false;
+  }
+
+  // What the trace and each layer have in the window.
+  private async ask(pixels: number, rows: number[]): Promise<View> {
+    const { from, to, tracks } = this;
+    const of = (layer: number) => rows.filter((r) => layerOf(r) === layer);
+    const view = await this.scene.view(from, to, pixels, of(0));
+    for (const [number, layer] of tracks.layers) {
+      const wanted = of(number);
+      if (!wanted.length) continue;
+      const part = await layer.view(from, to, pixels, wanted);
+      view.rows.push(...part.rows);
+      for (const [id, label] of part.labels) view.labels.set(id, label);
+    }
+    return view;
+  }
+
+  // Adds, replaces or (undefined) removes rows that are not of the trace.
+  setLayer(number: number, layer: Layer | undefined): void {
+    if (layer) this.tracks.layers.set(number, layer);
+    else this.tracks.layers.delete(number);
+    this.asked = '';
+    this.tracks.lay();
+    this.scrollTo(this.scroll);
+  }
+
+  // Who knows of the events of a row; undefined: the page made them.
+  sceneOf(row: number): Scene | undefined {
+    const layer = this.tracks.layers.get(layerOf(row));
+    return layer ? layer.scene : this.scene;
+  }
+
+  pickRow(
+    row: number,
+    time: number,
+    slack: number,
+  ): Promise<Found | undefined> {
+    const layer = this.tracks.layers.get(layerOf(row));
+    return layer
+      ? layer.pick(row, time, slack)
+      : this.scene.pick(row, time, slack);
   }
 
   // After rows changed without a change of the window.
   async reload(): Promise<void> {
     this.asked = '';
+    this.arrows.forget();
     await this.loadRows();
   }
 
   say(text: string): void {
-    document.getElementById('status')!.textContent = text;
+    document.getElementById('status')!.textContent = visible(text);
   }
 
   /* ---- What is under the pointer ---- */
@@ -294,7 +394,7 @@ export class App {
         : undefined;
     if (!line?.row) return undefined;
     const slack = (3 * (this.to - this.from)) / this.painter.width;
-    return this.scene.pick(line.row.id, this.time(x), slack);
+    return this.pickRow(line.row.id, this.time(x), slack);
   }
 
   select(row: number, box: Box, label: Label | undefined): void {
@@ -303,12 +403,14 @@ export class App {
       `${label?.text ?? ''}, ${duration(box.end - box.start)}, on ` +
         `${this.tracks.row(row)?.name ?? ''}`,
     );
+    void this.arrows.select();
     this.onSelect();
     this.changed();
   }
 
   unselect(): void {
     this.selected = undefined;
+    void this.arrows.select();
     this.area = undefined;
     this.changed();
   }
@@ -323,7 +425,7 @@ export class App {
       .all()
       .filter(
         (r) =>
-          r.count &&
+          (r.count || !this.tracks.whole) &&
           r.type !== RowType.ghost &&
           r.type !== RowType.counter &&
           (type === undefined || r.type === type),
@@ -341,13 +443,23 @@ export class App {
 
   query = '';
 
-  async search(text: string): Promise<number> {
+  // Returns how many boxes have such a name, in words; '': nothing was asked.
+  async search(text: string): Promise<string> {
     this.query = text;
     const found = text ? await this.scene.search(text) : undefined;
-    if (text !== this.query) return 0;
-    this.matches = found && new Set(found.sums.map((s) => s.id));
+    if (!found || text !== this.query) {
+      if (!text) this.matches = undefined;
+      this.changed();
+      return '';
+    }
+    const { sums } = found;
+    this.matches = new Set(sums.map((s) => s.id));
     this.changed();
-    return found?.sums.reduce((sum, s) => sum + s.count, 0) ?? 0;
+    const boxes = sums.reduce((sum, s) => sum + s.count, 0);
+    const where = found.loaded ? ', in what is loaded' : '';
+    return found.found > sums.length
+      ? `${count(boxes)} of the first ${count(sums.length)} names found${where}`
+      : `${count(boxes)} found${where}`;
   }
 
   async next(backwards: boolean): Promise<boolean> {

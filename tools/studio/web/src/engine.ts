@@ -4,6 +4,9 @@ import * as wire from './wire';
 export interface Engine {
   readonly live: boolean;
   ask(question: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>>;
+  // Notes beside the trace; without these the browser keeps them.
+  loadNotes?(): Promise<string>;
+  saveNotes?(text: string): Promise<void>;
 }
 
 interface Reply {
@@ -56,36 +59,96 @@ export class WorkerEngine implements Engine {
     await this.send({ file });
   }
 
+  async openUrl(url: string): Promise<void> {
+    await this.send({ url });
+  }
+
   ask(question: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
     return this.send({ question });
+  }
+}
+
+// What the server does not do, and why.
+export class Refusal extends Error {
+  constructor(
+    readonly status: number,
+    why: string,
+  ) {
+    super(why);
   }
 }
 
 export class HttpEngine implements Engine {
   readonly live = true;
 
-  constructor(private readonly token: string) {}
+  // asks: where questions go; the second trace has another place.
+  constructor(
+    private readonly token: string,
+    private readonly asks = 'ask',
+  ) {}
 
-  async get(path: string): Promise<Response> {
+  // The version that was read: no other notes are replaced.
+  private notes = '';
+  private saving = Promise.resolve();
+
+  second(): HttpEngine {
+    return new HttpEngine(this.token, 'ask2');
+  }
+
+  private async fetch(
+    path: string,
+    body?: BodyInit,
+    headers: Record<string, string> = {},
+  ): Promise<Response> {
     const response = await fetch(path, {
-      headers: { 'X-Studio-Token': this.token },
+      method: body === undefined ? 'GET' : 'POST',
+      body: body ?? null,
+      headers: { 'X-Studio-Token': this.token, ...headers },
       cache: 'no-store',
     });
-    if (!response.ok) throw new Error(await response.text());
+    if (!response.ok) throw new Refusal(response.status, await response.text());
     return response;
+  }
+
+  get(path: string): Promise<Response> {
+    return this.fetch(path);
+  }
+
+  post(path: string, body: BodyInit): Promise<Response> {
+    return this.fetch(path, body);
+  }
+
+  // Cancels its task, even as the page ends.
+  leave(): void {
+    void fetch('cancel', {
+      method: 'POST',
+      body: '',
+      headers: { 'X-Studio-Token': this.token },
+      keepalive: true,
+    }).catch(() => undefined);
   }
 
   async ask(
     question: Uint8Array<ArrayBuffer>,
   ): Promise<Uint8Array<ArrayBuffer>> {
-    const response = await fetch('ask', {
-      method: 'POST',
-      body: question,
-      headers: { 'X-Studio-Token': this.token },
-      cache: 'no-store',
-    });
-    if (!response.ok) throw new Error(await response.text());
+    const response = await this.post(this.asks, question);
     return new Uint8Array(await response.arrayBuffer());
+  }
+
+  async loadNotes(): Promise<string> {
+    const response = await this.get('notes');
+    this.notes = response.headers.get('ETag') ?? '';
+    return response.text();
+  }
+
+  async saveNotes(text: string): Promise<void> {
+    // One after the other: each is of the version that the last one made.
+    const last = this.saving.catch(() => undefined);
+    await (this.saving = last.then(async () => {
+      const headers = { 'If-Match': this.notes };
+      const response = await this.fetch('notes', text, headers);
+      this.notes = response.headers.get('ETag') ?? '';
+    }));
   }
 }
 
@@ -141,11 +204,15 @@ export class Scene {
     return this.find(new wire.Writer(wire.Type.event).u64(ref), wire.readEvent);
   }
 
-  search(text: string) {
-    return this.ask(
-      new wire.Writer(wire.Type.search).text(text),
-      wire.readSearch,
-    );
+  async search(text: string): Promise<wire.Matches> {
+    for (;;) {
+      const found = await this.ask(
+        new wire.Writer(wire.Type.search).text(text),
+        wire.readSearch,
+      );
+      if (!found.behind) return found;
+      while ((await this.work()).behind);
+    }
   }
 
   next(text: string, time: wire.Ns, row: number, backwards: boolean) {
@@ -163,6 +230,21 @@ export class Scene {
     return this.ask(w, wire.readArea);
   }
 
+  // by: a FlameBy
+  flame(from: wire.Ns, to: wire.Ns, by: number, rows: number[]) {
+    const w = new wire.Writer(wire.Type.flame).ns(from).ns(to).u32(by);
+    w.u32(rows.length);
+    for (const row of rows) w.u32(row);
+    return this.ask(w, wire.readFlame);
+  }
+
+  histogram(from: wire.Ns, to: wire.Ns, label: number, rows: number[]) {
+    const w = new wire.Writer(wire.Type.histogram).ns(from).ns(to).u32(label);
+    w.u32(rows.length);
+    for (const row of rows) w.u32(row);
+    return this.ask(w, wire.readHistogram);
+  }
+
   idle() {
     return this.find(new wire.Writer(wire.Type.idle), wire.readIdle);
   }
@@ -175,12 +257,48 @@ export class Scene {
     return this.find(new wire.Writer(wire.Type.path), wire.readPath);
   }
 
+  // Arrows of an event.
+  flowsOf(ref: bigint) {
+    const w = new wire.Writer(wire.Type.flows).u32(1).u64(ref);
+    return this.find(w.ns(0).ns(1).u32(1).u32(0), wire.readFlows);
+  }
+
+  // Arrows in a window: of rows, or of the critical path.
+  flowsIn(from: wire.Ns, to: wire.Ns, pixels: number, rows?: number[]) {
+    const w = new wire.Writer(wire.Type.flows).u32(rows ? 2 : 3).u64(0n);
+    w.ns(from).ns(to).u32(pixels).u32(rows?.length ?? 0);
+    for (const row of rows ?? []) w.u32(row);
+    return this.find(w, wire.readFlows);
+  }
+
+  // Operations by the numbers that ts-replay gives them.
+  operations(numbers: number[]) {
+    const w = new wire.Writer(wire.Type.operations).u32(numbers.length);
+    for (const n of numbers) w.u32(n);
+    return this.find(w, wire.readOperations);
+  }
+
   labels() {
     return this.ask(new wire.Writer(wire.Type.labels), wire.readSums);
   }
 
   refresh() {
     return this.ask(new wire.Writer(wire.Type.refresh), (a) => !!a.u8());
+  }
+
+  // Has the counters of a trace made that is not held as a whole.
+  async counters(): Promise<void> {
+    const want = new wire.Writer(wire.Type.counters);
+    while (!(await this.ask(want, (a) => !!a.u8())))
+      while ((await this.work()).behind);
+  }
+
+  // Lets the scene do a few milliseconds of what views lack.
+  work() {
+    return this.ask(new wire.Writer(wire.Type.work), (a) => ({
+      better: !!a.u8(),
+      behind: !!a.u8(),
+    }));
   }
 
   whatif(changes: Change[]) {

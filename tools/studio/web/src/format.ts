@@ -39,6 +39,13 @@ export function real(value: number): string {
   return value.toPrecision(5);
 }
 
+// A value of a counter.
+export function amount(value: number, unit: string): string {
+  if (unit === 'bytes') return bytes(value);
+  if (unit === 'bytes/s') return `${(value / 1e9).toFixed(3)} GB/s`;
+  return `${real(value)} ${unit}`.trimEnd();
+}
+
 // Steps of an axis: 1, 2 or 5 times a power of ten.
 export function axisStep(range: number, most: number): number {
   const least = Math.max(1, range / most);

@@ -17,6 +17,9 @@ const causeWords: Record<string, string> = {
   unexplained: 'the cause is not recorded',
 };
 
+// A graph of more operations is loaded when somebody asks for it.
+export const graphAtOnce = 200000;
+
 export class IdlePanel {
   private idle: Idle | undefined;
 

@@ -209,7 +209,9 @@ export class Input {
 
   private static isTyping(target: EventTarget | null): boolean {
     return (
-      target instanceof HTMLInputElement || target instanceof HTMLSelectElement
+      target instanceof HTMLInputElement ||
+      target instanceof HTMLTextAreaElement ||
+      target instanceof HTMLSelectElement
     );
   }
 
@@ -279,6 +281,24 @@ export class Input {
         return () => panels.open('trace');
       case 'p':
         return () => void panels.togglePath();
+      case 'o':
+        return () => app.arrows.toggle();
+      case 'k':
+        return () => panels.open('tracks');
+      case 'h':
+        return () => panels.hideSelected();
+      case 'P':
+        return () => panels.pinSelected();
+      case 'b':
+        return () => void panels.writeNote();
+      case 'c':
+        return () => panels.open('compare');
+      case 'q':
+        return () => panels.open('query');
+      case 'y':
+        return () => panels.open('checks');
+      case 'g':
+        return () => panels.open('export');
       case 'm':
         return () => app.setDark();
       case 'v':

@@ -4,7 +4,9 @@ import { App } from './app';
 import type { Report } from './app';
 import { HttpEngine, Scene, WorkerEngine } from './engine';
 import type { Engine } from './engine';
+import { graphAtOnce } from './idle';
 import { Input } from './input';
+import { fragment, recall, remember } from './link';
 import { Panels } from './panels';
 import { visible } from './format';
 
@@ -14,10 +16,6 @@ function byId<T extends HTMLElement = HTMLElement>(id: string): T {
 
 function held(id: string): string | undefined {
   return document.getElementById(id)?.textContent ?? undefined;
-}
-
-function fragment(): URLSearchParams {
-  return new URLSearchParams(location.hash.slice(1));
 }
 
 function fromBase64(text: string): ArrayBuffer {
@@ -33,62 +31,22 @@ function worker(): WorkerEngine {
 
 /* ---- The view in the fragment of the address ---- */
 
-// Window, selection and search, so that a link shows what I see.
-function remember(app: App): void {
-  const f = fragment();
-  const first = app.info.first;
-  f.set('t', `${Math.round(app.from - first)}-${Math.round(app.to - first)}`);
-  f.set('y', String(Math.round(app.scroll)));
-  if (app.selected)
-    f.set(
-      's',
-      `${app.selected.row}.` + `${Math.round(app.selected.box.start - first)}`,
-    );
-  else f.delete('s');
-  if (app.path) f.set('p', '1');
-  else f.delete('p');
-  if (app.query) f.set('q', app.query);
-  else f.delete('q');
-  history.replaceState(null, '', `#${f.toString()}`);
-}
-
-async function recall(app: App, panels: Panels): Promise<void> {
-  const f = fragment();
-  const time = /^(-?\d+)-(-?\d+)$/.exec(f.get('t') ?? '');
-  const first = app.info.first;
-  if (time) app.show(Number(time[1]) + first, Number(time[2]) + first);
-  app.scrollTo(Number(f.get('y')) || 0);
-  const query = f.get('q');
-  if (query) {
-    byId<HTMLInputElement>('query').value = query;
-    await panels.search();
-  }
-  if (f.get('p')) await panels.togglePath();
-  const at = /^(\d+)\.(-?\d+)$/.exec(f.get('s') ?? '');
-  const found =
-    at &&
-    app.tracks.row(Number(at[1])) &&
-    (await app.scene.pick(Number(at[1]), Number(at[2]) + first, 0));
-  if (found) app.select(found.row, found.box, found.label);
-}
-
-function remembering(app: App): void {
+function remembering(app: App, panels: Panels): void {
   let timer = 0;
-  app.onWindow = () => {
+  app.onWindow = app.notes.onChange = () => {
     clearTimeout(timer);
-    timer = window.setTimeout(() => remember(app), 200);
+    timer = window.setTimeout(() => remember(app, panels), 200);
   };
+  app.onWindow();
 }
 
 /* ---- Starting ---- */
-
-// A graph of more operations is loaded when somebody asks for it.
-const graphAtOnce = 200000;
 
 async function show(
   engine: Engine,
   name: string,
   report: Report | undefined,
+  other?: { engine: Engine; name: string },
 ): Promise<void> {
   const scene = new Scene(engine);
   const info = await scene.info();
@@ -101,14 +59,25 @@ async function show(
     report,
     byId<HTMLCanvasElement>('tracks'),
     byId<HTMLCanvasElement>('minimap'),
+    name,
   );
   await app.loadRows();
-  const panels = new Panels(app);
+  const panels = new Panels(app, name, !!other, async (file) => {
+    const second = worker();
+    await second.openFile(file);
+    return second;
+  });
   new Input(app, panels, byId<HTMLCanvasElement>('tracks'));
   await app.minimap.load();
-  if (info.operations && info.operations <= graphAtOnce) await panels.graph();
+  // The page does without what fails here, and says so.
+  const say = (error: unknown) =>
+    app.say(error instanceof Error ? error.message : String(error));
+  if (info.operations && info.operations <= graphAtOnce)
+    await panels.graph().catch(say);
+  if (other)
+    await panels.compare.served(other.engine, other.name).catch(say);
   await recall(app, panels);
-  remembering(app);
+  remembering(app, panels);
   if (engine.live && info.live) follow(app, panels);
   // For those who measure: how long questions and paints took.
   Object.assign(window, { studio: app });
@@ -169,9 +138,11 @@ async function start(): Promise<void> {
   const base64 = held('trace');
   const meta = JSON.parse(held('about') ?? '{}') as {
     name?: string;
+    other?: string;
     report?: Report;
   };
   const token = fragment().get('token');
+  const url = new URLSearchParams(location.search).get('url');
   if (base64) {
     const engine = worker();
     await engine.openBase64(base64);
@@ -180,7 +151,19 @@ async function start(): Promise<void> {
   } else if (token && location.protocol.startsWith('http')) {
     const engine = new HttpEngine(token);
     const about = (await (await engine.get('about')).json()) as typeof meta;
-    await show(engine, about.name ?? '', about.report);
+    await show(
+      engine,
+      about.name ?? '',
+      about.report,
+      about.other === undefined
+        ? undefined
+        : { engine: engine.second(), name: about.other },
+    );
+  } else if (url && location.protocol.startsWith('http')) {
+    const engine = worker();
+    const from = new URL(url, location.href);
+    await engine.openUrl(from.href);
+    await show(engine, from.pathname.split('/').at(-1) ?? '', undefined);
   } else chooser();
 }
 

@@ -31,31 +31,24 @@ export class Bytes implements Source {
   }
 }
 
-// A file, of any size: in blocks, the last of which are kept. In workers only.
-export class FileSource implements Source {
+// Something of any size: in blocks, the last of which are kept. In workers only.
+abstract class Blocks implements Source {
   private static readonly block = 1 << 18;
   private static readonly most = 64;
   private readonly blocks = new Map<number, Uint8Array>();
-  private readonly reader = new FileReaderSync();
 
-  constructor(private readonly file: Blob) {}
-
-  get size(): number {
-    return this.file.size;
-  }
+  abstract get size(): number;
+  protected abstract load(from: number, to: number): ArrayBuffer;
 
   private blockAt(number: number): Uint8Array {
-    const from = number * FileSource.block;
+    const from = number * Blocks.block;
+    const to = Math.min(this.size, from + Blocks.block);
     const known =
       this.blocks.get(number) ??
-      new Uint8Array(
-        this.reader.readAsArrayBuffer(
-          this.file.slice(from, from + FileSource.block),
-        ),
-      );
+      new Uint8Array(from < to ? this.load(from, to) : new ArrayBuffer(0));
     this.blocks.delete(number); // now it is the one that was used last
     this.blocks.set(number, known);
-    if (this.blocks.size > FileSource.most)
+    if (this.blocks.size > Blocks.most)
       this.blocks.delete(this.blocks.keys().next().value!);
     return known;
   }
@@ -64,8 +57,8 @@ export class FileSource implements Source {
     let done = 0;
     while (done < to.length) {
       const at = offset + done,
-        inside = at % FileSource.block;
-      const part = this.blockAt(Math.floor(at / FileSource.block)).subarray(
+        inside = at % Blocks.block;
+      const part = this.blockAt(Math.floor(at / Blocks.block)).subarray(
         inside,
         inside + to.length - done,
       );
@@ -74,6 +67,57 @@ export class FileSource implements Source {
       done += part.length;
     }
     return done;
+  }
+}
+
+export class FileSource extends Blocks {
+  private readonly reader = new FileReaderSync();
+
+  constructor(private readonly file: Blob) {
+    super();
+  }
+
+  get size(): number {
+    return this.file.size;
+  }
+
+  protected load(from: number, to: number): ArrayBuffer {
+    return this.reader.readAsArrayBuffer(this.file.slice(from, to));
+  }
+}
+
+// A file of a web host, which has to know ranges.
+export class UrlSource extends Blocks {
+  readonly size: number;
+
+  constructor(private readonly url: string) {
+    super();
+    const range = this.get(0, 1).getResponseHeader('Content-Range');
+    this.size = Number(/\/(\d+)$/.exec(range ?? '')?.[1]);
+    if (!Number.isSafeInteger(this.size))
+      throw new Error(`${url}: the host does not say how large it is`);
+  }
+
+  private get(from: number, to: number): XMLHttpRequest {
+    const request = new XMLHttpRequest();
+    request.open('GET', this.url, false); // a worker may wait
+    request.responseType = 'arraybuffer';
+    request.setRequestHeader('Range', `bytes=${from}-${to - 1}`);
+    try {
+      request.send();
+    } catch {
+      throw new Error(`${this.url}: it cannot be read from here`);
+    }
+    if (request.status === 206) return request;
+    throw new Error(
+      request.status === 200
+        ? `${this.url}: the host sends no ranges of files`
+        : `${this.url}: the host answers ${request.status}`,
+    );
+  }
+
+  protected load(from: number, to: number): ArrayBuffer {
+    return this.get(from, to).response as ArrayBuffer;
   }
 }
 

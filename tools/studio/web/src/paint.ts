@@ -1,10 +1,13 @@
 // The tracks on a canvas. A view that is being replaced is drawn stretched to
 // the window of now until the new one is there.
-import { duration, moment, axisStep, real, visible } from './format';
+import { amount, axisStep, duration, moment, visible } from './format';
 import { Flag, RowType } from './wire';
 import type { Box, Info, Label, RowView, View } from './wire';
 import type { Line, Tracks } from './tracks';
+import { SvgCanvas } from './svg';
 import type { Theme } from './palette';
+import type { Arrows } from './arrows';
+import type { Note } from './notes';
 
 export const axisHeight = 30;
 
@@ -23,6 +26,9 @@ export interface Picture {
   matches: Set<number> | undefined; // labels of a search
   cursor: number | undefined; // time under the pointer
   path: boolean; // operations on it are marked
+  arrows: Arrows;
+  notes: readonly Note[];
+  changes: ReadonlyMap<string, 'slower' | 'faster'>;
 }
 
 const font = '11px system-ui, "DejaVu Sans", sans-serif';
@@ -35,6 +41,7 @@ export class Painter {
   private stripRows = new Map<number, number>();
   private views = new Map<number, RowView>();
   private texts = new Map<string, string>();
+  private vector = false;
   width = 0;
   height = 0;
   lastMs = 0;
@@ -92,6 +99,7 @@ export class Painter {
   private drawStrip(p: Picture, line: Line, y: number): void {
     const at = this.stripRows.get(line.row!.id);
     if (at === undefined || !this.strips || !p.view) return;
+    if (this.vector) return this.drawRuns(p, line, y);
     const from = this.x(p, p.view.from),
       to = this.x(p, p.view.to);
     this.context.imageSmoothingEnabled = false;
@@ -171,6 +179,11 @@ export class Painter {
       c.fillStyle = p.theme.accent;
       c.fillRect(from, y + line.height - 3, Math.max(1, to - from), 3);
     }
+    const change = label && p.changes.get(label.text);
+    if (change) {
+      c.fillStyle = change === 'slower' ? p.theme.slower : p.theme.faster;
+      c.fillRect(from, y, Math.max(1, to - from), 3);
+    }
     if (label && !moment && to - from > 20 && line.height > 12)
       this.drawText(
         p,
@@ -197,8 +210,10 @@ export class Painter {
     c.fillStyle = p.theme.accent;
     for (let i = 0; i < p.view.pixels; i++) {
       if (Number.isNaN(high[i]!)) continue;
-      const top = at(high[i]!),
-        bottom = at(low[i]!);
+      // A step at the edge of a pixel is drawn in it.
+      const before = i && !Number.isNaN(high[i - 1]!) ? i - 1 : i;
+      const top = at(Math.max(high[i]!, low[before]!)),
+        bottom = at(Math.min(low[i]!, high[before]!));
       c.globalAlpha = 0.25;
       c.fillRect(
         from + i * step,
@@ -336,8 +351,10 @@ export class Painter {
     if (line.row!.type !== RowType.counter || line.height < 30) return;
     c.fillStyle = p.theme.faint;
     c.fillText(
-      `${real(line.row!.low)} to ${real(line.row!.high)} ` +
-        this.shown(line.detail),
+      this.shown(
+        `${amount(line.row!.low, line.detail)} to ` +
+          amount(line.row!.high, line.detail),
+      ),
       22,
       middle + 16,
       p.gutter - 28,
@@ -359,6 +376,65 @@ export class Painter {
     this.context.fillText(duration(p.area.to - p.area.from), from + 5, top + 9);
   }
 
+  // Notes are flags on the axis, with their numbers.
+  private drawNotes(p: Picture): void {
+    const c = this.context;
+    p.notes.forEach((note, i) => {
+      const from = this.x(p, note.from),
+        to = this.x(p, note.to);
+      if (to < p.gutter || from > this.width) return;
+      const left = Math.max(from, p.gutter);
+      const text = String(i + 1);
+      const width = 8 + 6 * text.length;
+      c.fillStyle = p.theme.accent;
+      c.globalAlpha = 0.5;
+      c.fillRect(left, axisHeight, 1, this.height);
+      if (to > from) c.fillRect(left, axisHeight - 3, to - left, 3);
+      c.globalAlpha = 1;
+      c.fillRect(left, axisHeight - 14, width, 12);
+      c.fillStyle = p.theme.background;
+      c.fillText(text, left + 4, axisHeight - 8);
+    });
+  }
+
+  // The same picture as SVG.
+  svg(p: Picture): string {
+    const canvas = this.context;
+    const svg = new SvgCanvas();
+    this.context = svg as unknown as CanvasRenderingContext2D;
+    this.vector = true;
+    try {
+      this.paint(p);
+    } finally {
+      this.context = canvas;
+      this.vector = false;
+    }
+    return svg.document(this.width, this.height);
+  }
+
+  // A strip as rectangles, each as wide as nothing changes.
+  private drawRuns(p: Picture, line: Line, y: number): void {
+    const row = this.views.get(line.row!.id);
+    if (!row?.busy || !row.hue || !p.view) return;
+    const c = this.context;
+    const from = this.x(p, p.view.from),
+      step = (this.x(p, p.view.to) - from) / p.view.pixels;
+    for (let i = 0, next; i < row.busy.length; i = next) {
+      next = i + 1;
+      while (
+        next < row.busy.length &&
+        row.busy[next] === row.busy[i] &&
+        row.hue[next] === row.hue[i]
+      )
+        next++;
+      if (!row.busy[i]) continue;
+      c.globalAlpha = (70 + (row.busy[i]! * 185) / 255) / 255;
+      c.fillStyle = p.theme.boxes[row.hue[i]!]!;
+      c.fillRect(from + i * step, y, (next - i) * step, line.height);
+    }
+    c.globalAlpha = 1;
+  }
+
   paint(p: Picture): void {
     const begin = performance.now();
     const c = this.context;
@@ -373,6 +449,7 @@ export class Painter {
     );
     this.drawGrid(p);
     for (const line of lines) this.drawLine(p, line);
+    p.arrows.paint(p, this, c);
     this.outline(p, p.hover, p.theme.text, 1);
     this.outline(p, p.selected, p.theme.accent, 2);
     this.drawArea(p);
@@ -383,6 +460,7 @@ export class Painter {
     this.drawNames(p, lines);
     this.drawAxis(p);
     this.drawLosses(p);
+    this.drawNotes(p);
     this.lastMs = performance.now() - begin;
   }
 }

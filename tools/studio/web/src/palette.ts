@@ -11,6 +11,9 @@ export interface Theme {
   grid: string;
   band: string;
   selection: string;
+  arrow: string;
+  slower: string;
+  faster: string;
   boxes: string[]; // by hue
   onBoxes: string; // text on them
   rgb: Uint8Array; // of `boxes`, three bytes each
@@ -80,6 +83,9 @@ function make(dark: boolean): Theme {
           grid: '#20252d',
           band: '#181c22',
           selection: '#5cb2ff33',
+          arrow: '#ff9d5c',
+          slower: '#ff5470',
+          faster: '#56b4e9',
           onBoxes: '#ffffff',
         }
       : {
@@ -92,6 +98,9 @@ function make(dark: boolean): Theme {
           grid: '#eceff3',
           band: '#f8f9fb',
           selection: '#0b62c422',
+          arrow: '#b3400a',
+          slower: '#c3102f',
+          faster: '#0072b2',
           onBoxes: '#10151d',
         }),
   };

@@ -1,11 +1,19 @@
 // What stands beside the tracks: details, explanations, statistics, what-ifs.
+import { AreaPanel } from './areapanel';
 import { button, el, table } from './dom';
 import { count, duration, visible } from './format';
 import { IdlePanel } from './idle';
+import { ChecksPanel } from './checks';
+import { ComparePanel } from './compare';
+import type { Engine } from './engine';
+import { ExportPanel } from './export';
+import { QueryPanel } from './query';
+import { Tasks } from './tasks';
+import { TrackList } from './tracklist';
 import { WhatIfPanel } from './whatif';
 import { findingNodes, tableNodes, traceNodes } from './tables';
 import { RowType, noRef } from './wire';
-import type { AreaSum, Reason, Sum } from './wire';
+import type { Reason, Sum } from './wire';
 import type { App } from './app';
 
 type Name =
@@ -18,7 +26,30 @@ type Name =
   | 'trace'
   | 'table'
   | 'help'
+  | 'tracks'
+  | 'notes'
+  | 'compare'
+  | 'query'
+  | 'checks'
+  | 'export'
   | 'findings';
+
+// Those that a link can open.
+const linked: Name[] = [
+  'details',
+  'why',
+  'idle',
+  'area',
+  'whatif',
+  'trace',
+  'table',
+  'help',
+  'tracks',
+  'notes',
+  'compare',
+  'export',
+  'findings',
+];
 
 const keys: [string, string][] = [
   ['W / S', 'zoom in, out'],
@@ -33,6 +64,15 @@ const keys: [string, string][] = [
   ['e', 'why: what the selected one waited for'],
   ['i', 'why devices were idle'],
   ['p', 'critical path'],
+  ['o', 'arrows of all that is shown'],
+  ['k', 'tracks: hide, pin, sort, filter'],
+  ['h', 'hide the track of what is selected'],
+  ['P', 'pin that track to the top'],
+  ['b', 'bookmarks and notes'],
+  ['c', 'compare with a second trace'],
+  ['q', 'SQL (of a server)'],
+  ['y', 'races, execution, verification (of a server)'],
+  ['g', 'export: pictures, parts of the trace'],
   ['x', 'what if'],
   ['v', 'statistics of what is shown'],
   ['t', 'the same as a table'],
@@ -56,16 +96,62 @@ export class Panels {
   private tipTimer = 0;
   private readonly idle: IdlePanel;
   private readonly whatIf: WhatIfPanel;
+  private readonly trackList: TrackList;
+  private readonly areaPanel: AreaPanel;
 
-  constructor(private readonly app: App) {
+  readonly compare: ComparePanel;
+  private readonly export: ExportPanel;
+  private readonly query_: QueryPanel | undefined;
+  private readonly checks: ChecksPanel | undefined;
+
+  constructor(
+    private readonly app: App,
+    name: string,
+    hasSecond: boolean,
+    openFile: (file: File) => Promise<Engine>,
+  ) {
+    const tasks = Tasks.of(app.scene.engine);
+    const again = (panel: Name) => () => {
+      if (this.current === panel) this.open(panel);
+    };
+    this.compare = new ComparePanel(
+      app,
+      hasSecond ? tasks : undefined,
+      openFile,
+      again('compare'),
+    );
+    this.export = new ExportPanel(
+      app,
+      name,
+      tasks?.another(),
+      again('export'),
+    );
+    if (tasks) {
+      this.query_ = new QueryPanel(app, tasks.another(), again('query'));
+      this.checks = new ChecksPanel(
+        app,
+        tasks.another(),
+        hasSecond,
+        again('checks'),
+      );
+    }
     this.idle = new IdlePanel(app);
+    this.areaPanel = new AreaPanel(
+      app,
+      () => this.open('area'),
+      (text) => this.searchFor(text),
+    );
+    this.trackList = new TrackList(app, () => this.open('tracks'));
     this.whatIf = new WhatIfPanel(
       app,
       () => this.graph(),
       () => this.open('whatif'),
     );
     app.onSelect = () => this.open(this.current === 'why' ? 'why' : 'details');
-    app.onArea = () => this.open('area');
+    app.onArea = () => {
+      this.areaPanel.forget();
+      this.open('area');
+    };
     this.makeButtons();
     this.query.addEventListener('input', () => void this.search());
     document.getElementById('search')!.addEventListener('submit', (e) => {
@@ -85,12 +171,20 @@ export class Panels {
       ['idle', 'Idle', 'Why devices were idle (i)'],
       ['whatif', 'What if', 'Simulate a change (x)'],
       ['findings', 'Findings', 'What ts-analyze advises'],
+      ['tracks', 'Tracks', 'Hide, pin, sort and filter tracks (k)'],
+      ['notes', 'Notes', 'Bookmarks and notes (b)'],
+      ['compare', 'Compare', 'Compare with a second trace (c)'],
+      ['query', 'SQL', 'Run a query (q)'],
+      ['checks', 'Checks', 'Races, execution, verification (y)'],
+      ['export', 'Export', 'Pictures, parts of the trace (g)'],
       ['trace', 'Trace', 'About the trace (r)'],
       ['help', '?', 'Keys (?)'],
     ];
     const hasGraph = this.app.info.operations > 0;
     for (const [name, text, title] of tools) {
       if (!hasGraph && (name === 'idle' || name === 'whatif')) continue;
+      if (name === 'query' && !this.query_) continue;
+      if (name === 'checks' && (!this.checks || !hasGraph)) continue;
       if (name === 'findings' && !this.app.report?.findings.length) continue;
       const b = button(
         text,
@@ -125,15 +219,23 @@ export class Panels {
   close(): void {
     this.current = undefined;
     this.panel.hidden = true;
+    this.panel.replaceChildren();
     this.shown++;
+    this.areaPanel.stop();
     for (const b of this.buttons.values())
       b.setAttribute('aria-pressed', 'false');
     document.getElementById('tracks')!.focus();
   }
 
-  open(name: Name): void {
+  // Empty until its content is known: nobody types into the one before.
+  private show(name: Name): void {
+    if (name !== this.current) this.panel.replaceChildren();
     this.current = name;
     this.panel.hidden = false;
+  }
+
+  open(name: Name): void {
+    this.show(name);
     for (const [key, b] of this.buttons)
       b.setAttribute('aria-pressed', String(key === name));
     void this.fill(name);
@@ -141,6 +243,7 @@ export class Panels {
 
   private async fill(name: Name): Promise<void> {
     const turn = ++this.shown;
+    this.areaPanel.stop();
     const content = await this.content(name).catch((error: unknown) => [
       el(
         'p',
@@ -164,7 +267,7 @@ export class Panels {
       case 'idle':
         return this.idle.content();
       case 'area':
-        return this.area();
+        return this.areaPanel.content();
       case 'search':
         return this.found();
       case 'whatif':
@@ -173,6 +276,18 @@ export class Panels {
         return Promise.resolve(traceNodes(this.app));
       case 'table':
         return Promise.resolve(tableNodes(this.app));
+      case 'compare':
+        return Promise.resolve(this.compare.content());
+      case 'query':
+        return Promise.resolve(this.query_?.content() ?? this.needsServer());
+      case 'checks':
+        return Promise.resolve(this.checks?.content() ?? this.needsServer());
+      case 'export':
+        return Promise.resolve(this.export.content());
+      case 'tracks':
+        return Promise.resolve(this.trackList.content());
+      case 'notes':
+        return Promise.resolve(this.app.notes.nodes(() => this.open('notes')));
       case 'findings':
         return Promise.resolve(findingNodes(this.app));
       case 'help':
@@ -188,6 +303,47 @@ export class Panels {
           ),
         ]);
     }
+  }
+
+  private needsServer(): Node[] {
+    return [el('p', {}, 'This needs the server: ts-studio FILE')];
+  }
+
+  get shownName(): string | undefined {
+    return this.current && linked.includes(this.current)
+      ? this.current
+      : undefined;
+  }
+
+  // Opens what a link names.
+  recall(text: string): void {
+    const name = linked.find((n) => n === text);
+    if (name && name !== this.current) this.open(name);
+  }
+
+  // Opens the notes, ready to write one.
+  async writeNote(): Promise<void> {
+    this.show('notes');
+    await this.fill('notes');
+    document.getElementById('note')?.focus();
+  }
+
+  // Does something with the track of what is selected.
+  private ofSelected(act: (key: string) => void): void {
+    const { app } = this;
+    const line = app.selected && app.tracks.place(app.selected.row);
+    if (!line) return app.say('Select a box of the track first.');
+    act(line.group);
+    app.changed();
+    if (this.current === 'tracks') this.open('tracks');
+  }
+
+  hideSelected(): void {
+    this.ofSelected((key) => this.app.tracks.hide(key));
+  }
+
+  pinSelected(): void {
+    this.ofSelected((key) => this.app.tracks.pin(key));
   }
 
   graph() {
@@ -230,7 +386,8 @@ export class Panels {
       : await this.app.pick(x, y);
     if (!found || timer !== this.tipTimer) return;
     const row = this.app.tracks.row(found.row)!;
-    const pairs = (await this.app.scene.event(found.box.ref)) ?? [];
+    const scene = this.app.sceneOf(found.row);
+    const pairs = (await scene?.event(found.box.ref)) ?? [];
     if (timer !== this.tipTimer) return;
     const counter = row.type === RowType.counter;
     this.tip.replaceChildren(
@@ -271,7 +428,8 @@ export class Panels {
     const { selected: s } = this.app;
     if (!s) return [el('p', {}, 'Nothing is selected.')];
     const row = this.app.tracks.row(s.row)!;
-    const pairs = (await this.app.scene.event(s.box.ref)) ?? [];
+    const scene = this.app.sceneOf(s.row);
+    const pairs = (await scene?.event(s.box.ref)) ?? [];
     const nodes: Node[] = [
       el('h2', {}, s.label?.text ?? row.name),
       el(
@@ -291,7 +449,9 @@ export class Panels {
         ]),
       ),
     ];
+    if (scene !== this.app.scene) return nodes;
     nodes.push(...(await this.reasons(s.box.ref)));
+    nodes.push(...(await this.app.arrows.nodes(s.box.ref)));
     if (row.type === RowType.work && s.label)
       nodes.push(this.whatIf.of(s.label.id, s.box.ref, s.label.text));
     return nodes;
@@ -347,53 +507,6 @@ export class Panels {
     app.changed();
   }
 
-  private async area(): Promise<Node[]> {
-    const { area } = this.app;
-    if (!area) return [el('p', {}, 'Drag with Shift to select an area.')];
-    const rows = this.app.tracks
-      .between(area.top, area.bottom)
-      .map((l) => l.row!)
-      .filter(
-        (r) =>
-          r.type !== RowType.counter &&
-          r.type !== RowType.path &&
-          r.type !== RowType.ghost,
-      );
-    const sums = await this.app.scene.area(
-      area.from,
-      area.to,
-      rows.map((r) => r.id),
-    );
-    const total = sums.reduce((n, s) => n + s.count, 0);
-    return [
-      el('h2', {}, `${duration(area.to - area.from)} selected`),
-      el(
-        'p',
-        { class: 'faint' },
-        `${count(total)} boxes of ` +
-          `${count(sums.length)} names on ${count(rows.length)} rows, from ` +
-          `${this.app.at(area.from)}. Times are those within the area.`,
-      ),
-      table<AreaSum>(
-        'By name',
-        [
-          { title: 'name', cell: (s) => s.text },
-          { title: 'total', number: true, cell: (s) => duration(s.total) },
-          { title: 'self', number: true, cell: (s) => duration(s.self) },
-          { title: 'count', number: true, cell: (s) => count(s.count) },
-          {
-            title: 'mean',
-            number: true,
-            cell: (s) => duration(s.total / s.count),
-          },
-          { title: 'longest', number: true, cell: (s) => duration(s.most) },
-        ],
-        sums.slice(0, 200),
-        (s) => this.searchFor(s.text),
-      ),
-    ];
-  }
-
   /* ---- Search ---- */
 
   private searchFor(text: string): void {
@@ -403,10 +516,9 @@ export class Panels {
 
   async search(): Promise<void> {
     const text = this.query.value;
-    const n = await this.app.search(text);
-    document.getElementById('found')!.textContent = text
-      ? `${count(n)} found`
-      : '';
+    const said = await this.app.search(text);
+    if (text !== this.query.value) return; // a later search says it
+    document.getElementById('found')!.textContent = said;
     if (text) this.open('search');
     else if (this.current === 'search') this.close();
     this.query.focus();
@@ -418,8 +530,12 @@ export class Panels {
     return [
       el('h2', {}, `Names with '${visible(this.app.query)}'`),
       table<Sum>(
-        `${count(found.found)} names${this.app.tracks.whole ? '' : ' in the loaded part'}; Enter goes to ` +
-          'the next box',
+        `${count(found.found)} names` +
+          (found.found > sums.length
+            ? `; below are some of the first ${count(sums.length)}`
+            : '') +
+          (found.loaded ? '; times and counts are of what is loaded' : '') +
+          '; Enter goes to the next box',
         [
           { title: 'name', cell: (s) => s.text },
           { title: 'total', number: true, cell: (s) => duration(s.total) },

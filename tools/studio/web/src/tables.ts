@@ -115,7 +115,11 @@ export function tableNodes(app: App): Node[] {
         {
           title: 'track',
           cell: (l: (typeof lines)[0]) =>
-            `${l.row!.name}${l.row!.part ? `, level ${l.row!.part + 1}` : ''}`,
+            `${l.row!.name}${
+              l.row!.part && l.row!.type !== RowType.counter
+                ? `, level ${l.row!.part + 1}`
+                : ''
+            }`,
         },
         { title: 'boxes', number: true, cell: (l) => count(l.row!.count) },
         {

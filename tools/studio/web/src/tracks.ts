@@ -1,6 +1,8 @@
 // Which rows are shown, where: groups of tracks, folded or not.
-import { RowType, TrackType } from './wire';
-import type { Row, Rows, Track } from './wire';
+import { CounterPart, RowType, TrackType } from './wire';
+import type { Row, RowGroup, Rows, Track } from './wire';
+import { layerOf } from './layers';
+import type { Layer } from './layers';
 
 export interface Line {
   row: Row | undefined; // undefined: the head of a group
@@ -13,12 +15,13 @@ export interface Line {
   first: boolean;
 }
 
-interface Group {
-  key: string;
-  title: string;
-  detail: string;
-  rows: Row[];
-  order: number[];
+// As the trace has them by kind of track; by name; the most boxes first.
+export type Sort = 'kind' | 'name' | 'count';
+
+export type Group = RowGroup;
+
+function boxes(group: Group): number {
+  return group.rows.reduce((sum, row) => sum + row.count, 0);
 }
 
 const heights: Record<number, number> = {
@@ -31,15 +34,30 @@ const heights: Record<number, number> = {
   [RowType.ghost]: 14,
   [RowType.counter]: 44,
   [RowType.path]: 18,
+  [RowType.layer]: 18,
 };
+
+// What is not loaded as a whole has no counts yet; what is derived from it
+// then needs some.
+export function mayHaveBoxes(row: Row, whole: boolean): boolean {
+  const derived =
+    row.type >= RowType.device &&
+    row.type !== RowType.work &&
+    row.type !== RowType.counter;
+  return !!row.count || !(whole || derived);
+}
 
 export class Tracks {
   lines: Line[] = [];
   height = 0;
   readonly folded = new Set<string>();
   readonly pinned = new Set<string>();
+  readonly hidden = new Set<string>();
+  sort: Sort = 'kind';
   private rows: Rows = { version: -1, whole: true, rows: [], tracks: [] };
   private tracks = new Map<number, Track>();
+  readonly layers = new Map<number, Layer>();
+  private readonly places = new Map<number, Line>();
   filter = '';
   path = false; // the critical path is shown
 
@@ -58,7 +76,8 @@ export class Tracks {
   }
 
   row(id: number): Row | undefined {
-    return this.rows.rows[id];
+    const layer = this.layers.get(layerOf(id));
+    return layer ? layer.rows.find((r) => r.id === id) : this.rows.rows[id];
   }
 
   all(): Row[] {
@@ -74,8 +93,14 @@ export class Tracks {
     return undefined;
   }
 
-  private groupOf(row: Row): Group {
+  // Where a row of the trace is shown; a second trace asks, too.
+  groupOf(row: Row): Group {
+    if (row.group) return { ...row.group, rows: [] };
     const process = this.ancestor(row.parent, TrackType.process)?.id ?? 0;
+    const device =
+      row.trackType === TrackType.device
+        ? row.track
+        : this.ancestor(row.parent, TrackType.device)?.id;
     if (row.type === RowType.path)
       return {
         key: 'path',
@@ -94,16 +119,12 @@ export class Tracks {
       };
     if (row.type === RowType.counter)
       return {
-        key: `c${row.track}`,
+        key: `c${row.track}${row.part ? `.${row.part}` : ''}`,
         title: row.name,
         detail: row.unit,
         rows: [],
-        order: [4, process, row.track],
+        order: this.counterOrder(row, process, device),
       };
-    const device =
-      row.trackType === TrackType.device
-        ? row.track
-        : this.ancestor(row.parent, TrackType.device)?.id;
     const gpu =
       row.type === RowType.device ||
       row.type === RowType.work ||
@@ -131,33 +152,51 @@ export class Tracks {
     };
   }
 
+  // Counters of a device stand below its streams; those of streams, which may
+  // be many, below all that was recorded.
+  private counterOrder(row: Row, process: number, device?: number): number[] {
+    if (row.part === CounterPart.recorded) return [4, process, row.track];
+    if (row.part === CounterPart.queue)
+      return [5, process, device ?? 0, row.track];
+    return device === undefined
+      ? [4, process, row.track, row.part]
+      : [1, process, device, 2, row.part];
+  }
+
   private groups(): Group[] {
     const groups = new Map<string, Group>();
-    for (const row of this.rows.rows) {
+    const more = [...this.layers.values()].flatMap((l) => l.rows);
+    const own = this.rows.rows.filter((r) => mayHaveBoxes(r, this.whole));
+    for (const row of [...own, ...more]) {
       if (row.type === RowType.path && !this.path) continue;
-      if (
-        !row.count &&
-        (this.rows.whole ||
-          (row.type >= RowType.device &&
-            row.type !== RowType.work &&
-            row.type !== RowType.counter))
-      )
-        continue;
       const made = this.groupOf(row);
       const group = groups.get(made.key) ?? made;
       groups.set(made.key, group);
       group.rows.push(row);
     }
-    const wanted = this.filter.toLowerCase();
-    return [...groups.values()]
-      .filter((g) => g.title.toLowerCase().includes(wanted))
-      .sort((a, b) => this.compare(a, b));
+    return [...groups.values()].sort((a, b) => this.compare(a, b));
+  }
+
+  // Tracks that could be shown, in their order.
+  listed(): Group[] {
+    return this.groups();
+  }
+
+  isShown(group: Group): boolean {
+    return (
+      !this.hidden.has(group.key) &&
+      group.title.toLowerCase().includes(this.filter.toLowerCase())
+    );
   }
 
   private compare(a: Group, b: Group): number {
     const pins =
       Number(this.pinned.has(b.key)) - Number(this.pinned.has(a.key));
     if (pins) return pins;
+    if (this.sort === 'name' && a.title !== b.title)
+      return a.title < b.title ? -1 : 1;
+    const more = boxes(b) - boxes(a);
+    if (this.sort === 'count' && more) return more;
     for (let i = 0; i < a.order.length && i < b.order.length; i++)
       if (a.order[i] !== b.order[i]) return a.order[i]! - b.order[i]!;
     return a.key < b.key ? -1 : 1;
@@ -166,7 +205,9 @@ export class Tracks {
   lay(): void {
     this.lines = [];
     let top = 4;
+    this.places.clear();
     for (const group of this.groups()) {
+      if (!this.isShown(group)) continue;
       group.rows.sort((a, b) => a.type - b.type || a.part - b.part);
       const folded = this.folded.has(group.key);
       const rows = folded ? group.rows.slice(0, 1) : group.rows;
@@ -175,7 +216,7 @@ export class Tracks {
           folded && row.type !== RowType.counter
             ? 12
             : (heights[row.type] ?? 18);
-        this.lines.push({
+        const line = {
           row,
           group: group.key,
           folded,
@@ -184,9 +225,14 @@ export class Tracks {
           title: i ? '' : group.title,
           detail: i ? '' : group.detail,
           first: i === 0,
-        });
+        };
+        this.lines.push(line);
+        this.places.set(row.id, line);
         top += height + 1;
       });
+      const head = this.places.get(group.rows[0]!.id)!;
+      for (const row of group.rows)
+        if (!this.places.has(row.id)) this.places.set(row.id, head);
       top += folded ? 4 : 7;
     }
     this.height = top;
@@ -194,6 +240,11 @@ export class Tracks {
 
   fold(key: string): void {
     if (!this.folded.delete(key)) this.folded.add(key);
+    this.lay();
+  }
+
+  hide(key: string): void {
+    if (!this.hidden.delete(key)) this.hidden.add(key);
     this.lay();
   }
 
@@ -210,12 +261,18 @@ export class Tracks {
     return this.lines.filter((l) => l.top < bottom && l.top + l.height > top);
   }
 
+  // The line of a row; of one that is folded away, that of its track.
+  place(row: number): Line | undefined {
+    return this.places.get(row);
+  }
+
   // The first line of a group, which has its name.
   head(group: string): Line | undefined {
     return this.lines.find((l) => l.group === group);
   }
 
   line(row: number): Line | undefined {
-    return this.lines.find((l) => l.row?.id === row);
+    const line = this.places.get(row);
+    return line?.row?.id === row ? line : undefined;
   }
 }

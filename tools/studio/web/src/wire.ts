@@ -15,6 +15,12 @@ export const Type = {
   whatif: 12,
   labels: 13,
   refresh: 14,
+  flows: 15,
+  flame: 16,
+  histogram: 17,
+  operations: 18,
+  counters: 19,
+  work: 40,
 } as const;
 
 export const RowType = {
@@ -27,7 +33,12 @@ export const RowType = {
   ghost: 7,
   counter: 8,
   path: 9,
+  layer: 100, // made by the page
 } as const;
+
+export const FlameBy = { boxes: 1, zones: 2, stacks: 3 } as const;
+// What a counter is of: the part of its row.
+export const CounterPart = { recorded: 0, queue: 1 } as const;
 
 export const TrackType = {
   process: 1,
@@ -53,7 +64,7 @@ export class Writer {
   private size = 0;
 
   constructor(type: number) {
-    this.u32(0x01515354).u32(type);
+    this.u32(0x02515354).u32(type);
   }
 
   private room(more: number): void {
@@ -112,7 +123,7 @@ export class Answer {
   constructor(private bytes: Uint8Array<ArrayBuffer>) {
     if (bytes.length < 12) throw new Error('the answer is cut short');
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    if (this.view.getUint32(0, true) !== 0x01415354)
+    if (this.view.getUint32(0, true) !== 0x02415354)
       throw new Error('the answer is of another version');
     this.type = this.view.getUint32(4, true);
     const result = this.view.getInt32(8, true);
@@ -255,6 +266,16 @@ export interface Row {
   parent: number;
   name: string;
   unit: string;
+  // Of rows that are not of the trace: where they are shown.
+  group?: RowGroup;
+}
+
+export interface RowGroup {
+  key: string;
+  title: string;
+  detail: string;
+  order: number[];
+  rows: Row[];
 }
 
 export interface Track {
@@ -318,6 +339,7 @@ export interface RowView {
   row: number;
   type: number;
   coarse: boolean;
+  behind: boolean; // work improves it
   busy?: Uint8Array;
   hue?: Uint8Array;
   boxes: Box[];
@@ -353,10 +375,14 @@ function readLabels(a: Answer): Map<number, Label> {
 }
 
 function readRowView(a: Answer, pixels: number): RowView {
+  const row = a.u32(),
+    type = a.u8(),
+    quality = a.u8();
   const view: RowView = {
-    row: a.u32(),
-    type: a.u8(),
-    coarse: !!a.u8(),
+    row,
+    type,
+    coarse: !!(quality & 1),
+    behind: !!(quality & 2),
     boxes: [],
   };
   if (view.type === RowType.counter) {
@@ -405,8 +431,18 @@ function readSum(a: Answer): Sum {
   return { ...readLabel(a), count: a.ns(), total: a.ns() };
 }
 
-export function readSearch(a: Answer): { found: number; sums: Sum[] } {
-  return { found: a.u32(), sums: a.list(() => readSum(a)) };
+export interface Matches {
+  found: number;
+  sums: Sum[];
+  behind: boolean; // work finds more
+  loaded: boolean; // counts are of what is loaded, and stay so
+}
+
+export function readSearch(a: Answer): Matches {
+  const found = a.u32(),
+    sums = a.list(() => readSum(a)),
+    known = a.u8();
+  return { found, sums, behind: known === 1, loaded: known === 2 };
 }
 
 export function readSums(a: Answer): Sum[] {
@@ -420,14 +456,110 @@ export interface AreaSum extends Sum {
   longest: bigint;
 }
 
-export function readArea(a: Answer): AreaSum[] {
-  return a.list(() => ({
-    ...readSum(a),
-    self: a.ns(),
-    least: a.ns(),
-    most: a.ns(),
-    longest: a.u64(),
+// What figures of an area rest on.
+export interface Share {
+  counted: number;
+  events: number;
+  behind: boolean; // asked again, more is counted
+}
+
+function readShare(a: Answer): Share {
+  return { counted: a.ns(), events: a.ns(), behind: !!a.u8() };
+}
+
+export interface Area {
+  share: Share;
+  names: number;
+  boxes: number;
+  sums: AreaSum[]; // the largest
+}
+
+export function readArea(a: Answer): Area {
+  return {
+    share: readShare(a),
+    names: a.u32(),
+    boxes: a.ns(),
+    sums: a.list(() => ({
+      ...readSum(a),
+      self: a.ns(),
+      least: a.ns(),
+      most: a.ns(),
+      longest: a.u64(),
+    })),
+  };
+}
+
+export interface FlameNode {
+  parent: number; // -1: none
+  hue: number;
+  text: string;
+  count: number;
+  total: Ns;
+}
+
+export interface Flame {
+  share: Share;
+  nodes: FlameNode[];
+  all: number; // nodes, of which the largest are here
+  full: boolean; // there were more than could be kept
+}
+
+export function readFlame(a: Answer): Flame {
+  const share = readShare(a),
+    all = a.u32(),
+    full = !!a.u8();
+  const nodes = a.list(() => ({
+    parent: a.u32() | 0,
+    hue: a.u8(),
+    text: a.text(),
+    count: a.ns(),
+    total: a.ns(),
   }));
+  return { share, nodes, all, full };
+}
+
+export interface Bin {
+  from: Ns;
+  to: Ns;
+  count: number;
+  total: Ns;
+  row: number; // of the longest box
+  start: Ns;
+  end: Ns;
+}
+
+export interface Histogram {
+  share: Share;
+  count: number;
+  total: Ns;
+  least: Ns;
+  p50: Ns;
+  p90: Ns;
+  p99: Ns;
+  most: Ns;
+  bins: Bin[];
+}
+
+export function readHistogram(a: Answer): Histogram {
+  return {
+    share: readShare(a),
+    count: a.ns(),
+    total: a.ns(),
+    least: a.ns(),
+    p50: a.ns(),
+    p90: a.ns(),
+    p99: a.ns(),
+    most: a.ns(),
+    bins: a.list(() => ({
+      from: a.ns(),
+      to: a.ns(),
+      count: a.ns(),
+      total: a.ns(),
+      row: a.u32(),
+      start: a.ns(),
+      end: a.ns(),
+    })),
+  };
 }
 
 export function readEvent(a: Answer): [string, string][] {
@@ -510,6 +642,56 @@ export function readWhy(a: Answer): Reason[] {
     ref: a.u64(),
     inferred: !!a.u8(),
   }));
+}
+
+export interface FlowEnd {
+  row: number;
+  ns: Ns;
+  ref: bigint;
+  label: number;
+}
+
+export interface Flow {
+  from: FlowEnd;
+  to: FlowEnd;
+  edge: string;
+  inferred: boolean;
+  last: boolean; // of all that `to` waited for, this was satisfied last
+}
+
+export interface Flows {
+  total: number; // of which some are kept
+  more: boolean; // there are more: counting ended
+  flows: Flow[];
+  labels: Map<number, Label>;
+}
+
+function readFlowEnd(a: Answer): FlowEnd {
+  return { row: a.u32(), ns: a.ns(), ref: a.u64(), label: a.u32() };
+}
+
+export function readFlows(a: Answer): Flows {
+  const total = a.ns(),
+    more = !!a.u8();
+  const names = a.list(() => a.text());
+  const flows = a.list(() => ({
+    from: readFlowEnd(a),
+    to: readFlowEnd(a),
+    edge: names[a.u8()] ?? 'critical path',
+    inferred: !!a.u8(),
+    last: !!a.u8(),
+  }));
+  return { total, more, flows, labels: readLabels(a) };
+}
+
+export interface Operation {
+  start: Ns;
+  end: Ns;
+  ref: bigint; // noRef: there is no such operation
+}
+
+export function readOperations(a: Answer): Operation[] {
+  return a.list(() => ({ start: a.ns(), end: a.ns(), ref: a.u64() }));
 }
 
 export interface Path {

@@ -1,10 +1,11 @@
 // The worker that holds the trace, so that the page never waits for it.
-import { Bytes, FileSource, Module } from './module';
+import { Bytes, FileSource, Module, UrlSource } from './module';
 
 type Message =
   | { id: number; code: ArrayBuffer }
   | { id: number; base64: string }
   | { id: number; file: Blob }
+  | { id: number; url: string }
   | { id: number; question: Uint8Array<ArrayBuffer> };
 
 let module: Promise<Module> | undefined;
@@ -26,6 +27,8 @@ async function handle(
     (await module!).open(new Bytes(fromBase64(m.base64.trim())));
   } else if ('file' in m) {
     (await module!).open(new FileSource(m.file));
+  } else if ('url' in m) {
+    (await module!).open(new UrlSource(m.url));
   } else {
     return (await module!).ask(m.question);
   }
