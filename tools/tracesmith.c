@@ -31,6 +31,7 @@ static const struct {
     { "analyze", "ts-analyze", "find out why a program is slow" },
     { "diff", "ts-diff", "compare two traces" },
     { "query", "ts-query", "run SQL queries on traces" },
+    { "mcp", "ts-mcp", "answer an assistant's questions about traces" },
     { "export", "ts-export",
       "convert a trace for Perfetto, Chrome or Graphviz" },
     { "import", "ts-import", "convert traces of other tools" },
@@ -44,17 +45,7 @@ static const struct {
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-static const cli_option options[] = {
-    { .name = "--no-color", .help = "no colours; the same as NO_COLOR=1" },
-    { 0 },
-};
-
-static const cli_tool tool = {
-    .name = "tracesmith",
-    .usage = "COMMAND [ARGUMENT...]",
-    .about = "Runs the tool ts-COMMAND; COMMAND --help lists its options.",
-    .options = options,
-};
+static const cli_tool tool = { .name = "tracesmith" };
 
 static void help(void)
 {
@@ -65,6 +56,7 @@ static void help(void)
         printf("  %-11s%s\n", commands[i].word, commands[i].about);
     printf("  %-11s%s\n  %-11s%s\n", "version", "print the version", "help",
            "print this help");
+    puts("\nWith --no-color nothing is coloured, as with NO_COLOR=1.");
 }
 
 /* ---- Earlier options ----------------------------------------------------- */
@@ -173,15 +165,9 @@ static void take_replay(words *to, char **args, int count)
 static int run(const words *w)
 {
     char path[4096];
-    const ssize_t got = readlink("/proc/self/exe", path, sizeof path - 1);
-    path[got > 0 ? got : 0] = 0;
-    char *const slash = strrchr(path, '/');
     char **const argv = (char **)(uintptr_t)w->word;
     fflush(stdout);
-    if (slash && (size_t)(slash - path) + strlen(argv[0]) + 2 < sizeof path) {
-        strcpy(slash + 1, argv[0]);
-        execv(path, argv);
-    }
+    if (cli_beside(path, sizeof path, argv[0])) execv(path, argv);
     execvp(argv[0], argv);
     cli_error(&tool, argv[0], "%s", strerror(errno));
     return errno == ENOENT ? 127 : 126;
@@ -268,7 +254,9 @@ int main(int argc, char **argv)
         i++;
     if (i == COMMANDS) return unknown(word);
     if (count > WORDS - 8) {
-        cli_error(&tool, NULL, "too many arguments");
+        cli_error(&tool, NULL,
+                  "%s passes on at most %d arguments: call %s itself", word,
+                  WORDS - 8, commands[i].tool);
         return CLI_USAGE;
     }
     add(&w, commands[i].tool);

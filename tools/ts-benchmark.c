@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "tools/benchmark/benchmark.h"
 #include <errno.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -111,26 +112,14 @@ static result launch_in_child(const benchmark_device *device,
     return r;
 }
 
-// Makes the path of a file in the folder of this program.
-static bool sibling_path(char *to, size_t size, const char *name)
-{
-    const ssize_t got = readlink("/proc/self/exe", to, size - 1);
-    if (got <= 0) return false;
-    to[got] = 0;
-    char *const slash = strrchr(to, '/');
-    if (!slash || (size_t)(slash - to) + strlen(name) + 2 > size) return false;
-    strcpy(slash + 1, name);
-    return true;
-}
-
 static void run_recorder(const benchmark_device *device, const char *trace,
                          int to)
 {
     char recorder[4096], self[4096], number[32], stacks[32];
     snprintf(number, sizeof number, "%" PRIu64, count);
     snprintf(stacks, sizeof stacks, "--stacks=%d", STACK_DEPTH);
-    if (!sibling_path(recorder, sizeof recorder, "ts-record") ||
-        !sibling_path(self, sizeof self, "ts-benchmark") || dup2(to, 1) < 0)
+    if (!cli_beside(recorder, sizeof recorder, "ts-record") ||
+        !cli_beside(self, sizeof self, "ts-benchmark") || dup2(to, 1) < 0)
         _exit(127);
     execl(recorder, recorder, "-q", stacks, "-o", trace, "--", self,
           "--only-launch", "--backend", device->backend, "-n", number,
@@ -141,7 +130,10 @@ static void run_recorder(const benchmark_device *device, const char *trace,
 // Launches under ts-record, like a program without annotations.
 static result launch_recorded(const benchmark_device *device, const char *trace)
 {
-    result r = { .text = "ts-record failed" };
+    result r = {
+        .text = "ts-record failed; it must be in the folder of ts-benchmark"
+    };
+    char rate[64] = "";
     int line[2], status = -1;
     if (device->in_process) return launch_in_child(device, trace);
     if (pipe(line)) return r;
@@ -149,11 +141,10 @@ static result launch_recorded(const benchmark_device *device, const char *trace)
     if (!child) run_recorder(device, trace, line[1]);
     close(line[1]);
     FILE *const in = fdopen(line[0], "r");
-    if (child > 0 && in && fgets(r.text, sizeof r.text, in))
-        r.launch_ns = strtod(r.text, NULL);
+    const bool got = child > 0 && in && fgets(rate, sizeof rate, in);
     if (in) fclose(in);
     while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {}
-    if (status) r.launch_ns = 0;
+    if (got && !status) r.launch_ns = strtod(rate, NULL);
     return r;
 }
 
@@ -214,6 +205,17 @@ static bool is_whole(const benchmark_trace *trace)
     return false;
 }
 
+static bool read_trace(const benchmark_device *device, const char *path,
+                       benchmark_trace *counts)
+{
+    struct stat st;
+    if (stat(path, &st) || st.st_size)
+        return benchmark_count(&tool, path, counts);
+    cli_error(&tool, device->backend,
+              "ts-record recorded nothing; ts-devices tells what is missing");
+    return false;
+}
+
 static int measure(const benchmark_device *device, const result *plain)
 {
     char trace[] = "/tmp/ts-benchmark-XXXXXX";
@@ -231,7 +233,7 @@ static int measure(const benchmark_device *device, const result *plain)
     const result recorded = launch_recorded(device, path);
     bool fine = recorded.launch_ns > 0;
     if (!fine) cli_error(&tool, device->backend, "%s", recorded.text);
-    fine = fine && benchmark_count(&tool, path, &counts);
+    fine = fine && read_trace(device, path, &counts);
     if (fine && option_json)
         report_json_part(device, plain, &recorded, &counts);
     if (fine && !option_json) print_result(device, plain, &recorded, &counts);

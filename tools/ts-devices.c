@@ -14,7 +14,7 @@ static const cli_option options[] = {
       .help = "how long to wait for drivers (default: 5s)",
       .time_ns = &limit_ns },
     { .name = "--root FOLDER",
-      .help = "read /proc, /sys and /dev below FOLDER",
+      .help = "read /dev, /etc, /proc and /sys below FOLDER",
       .text = &root },
     { 0 },
 };
@@ -45,7 +45,7 @@ int main(int argc, char **argv)
         return cli_usage(&tool);
     }
     if (limit_ns <= 0 || limit_ns > INT64_C(3600000000000)) {
-        cli_error(&tool, NULL, "--timeout: must be between 1ns and 1h");
+        cli_error(&tool, NULL, "--timeout: must be between 1 ns and 1 h");
         return cli_usage(&tool);
     }
     if (*root && !is_folder(root)) return CLI_FAILED;

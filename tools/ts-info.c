@@ -2,6 +2,7 @@
     ts-info.c - what is in a trace, quickly
 */
 #include "tools/info/info.h"
+#include "tools/cli/search.h"
 #include "tools/common/select/select.h"
 
 enum { TRACKS_SHOWN = 40, LOSSES_SHOWN = 10, DAMAGE_SHOWN = 10 };
@@ -123,6 +124,15 @@ static void print_event_row(const char *name, uint64_t count, uint64_t stored)
            cli_bytes(stored).s, (double)stored / (double)count);
 }
 
+static void print_skipped(const ts_info *info)
+{
+    if (info->unknown_events || info->unknown_chunks)
+        printf("  skipped: %s and %s of kinds that this version does not "
+               "know\n",
+               cli_counted(info->unknown_events, "event", "events").s,
+               cli_counted(info->unknown_chunks, "chunk", "chunks").s);
+}
+
 static void print_events(const ts_info *info)
 {
     const uint64_t total = info_event_count(info);
@@ -143,11 +153,6 @@ static void print_events(const ts_info *info)
         stored += info->stored_bytes[kind];
     }
     print_event_row("all", total, stored);
-    if (info->unknown_chunks)
-        printf("  skipped: %s events and %s chunks of kinds that this version "
-               "does not know\n",
-               cli_count(info->unknown_events).s,
-               cli_count(info->unknown_chunks).s);
 }
 
 /* ---- Tracks ------------------------------------------------------------- */
@@ -212,13 +217,9 @@ static void print_branch(const cli_trace *trace, track_list *list,
                          uint32_t parent, uint32_t depth)
 {
     size_t low = 0, high = list->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (list->tracks[middle].track.parent < parent)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high)
+        cli_halve(&low, &high,
+                  list->tracks[cli_middle(low, high)].track.parent < parent);
     for (; low < list->count && list->tracks[low].track.parent == parent;
          low++) {
         if (list->printed[low]) continue;
@@ -302,9 +303,8 @@ static void print_losses(const cli_trace *trace)
     if (count > limit)
         printf("  and %zu more: --losses lists them\n", count - limit);
     if (info->salvaged)
-        printf(
-            "Salvaged: %s records from the sidecar of a recorder that died\n",
-            cli_count(info->salvaged).s);
+        printf("Salvaged: %s from the sidecar of a recorder that died\n",
+               cli_counted(info->salvaged, "record", "records").s);
     if (info->salvage_failed)
         printf("Salvage failed: %s\n", ts_result_text(info->salvage));
 }
@@ -359,6 +359,7 @@ static void print_text(const cli_trace *trace, const char *path)
     cli_fold();
     print_session(trace, path);
     print_events(info);
+    print_skipped(info);
     print_tracks(trace);
     printf("\nDictionaries: %s, %s, %s\n",
            cli_counted(info->name_count, "name", "names").s,

@@ -10,6 +10,7 @@
 static const char *file_text, *save_text;
 static cli_list settings;
 static bool option_table, option_csv, option_json, option_schema, option_tables;
+static bool option_no_pushdown;
 
 static const cli_option options[] = {
     { .name = "--table",
@@ -26,6 +27,10 @@ static const cli_option options[] = {
       .help = "set the value of :NAME in the SQL; times such as 1.5ms\n"
               "are converted to nanoseconds; may be repeated",
       .list = &settings },
+    { .name = "--no-pushdown",
+      .help = "let SQLite add up all rows one by one, as a check of\n"
+              "what is answered from columns",
+      .flag = &option_no_pushdown },
     { .name = "--save DATABASE",
       .help = "write all tables, or the result of the query as table\n"
               "`result`, into a new SQLite database; only an existing\n"
@@ -121,13 +126,15 @@ static bool check_files(char **paths, uint32_t files)
 
 /* ---- SQL from files ----------------------------------------------------- */
 
+enum { MOST_SQL = 16 << 20 }; // bytes; a device has no end
+
 // Reads a whole stream and adds a zero byte. NULL, with the reason on stderr,
 // on failure.
 static char *read_all(FILE *in, const char *name)
 {
     size_t size = 0, room = 4096;
     char *text = malloc(room);
-    while (text && !feof(in) && !ferror(in)) {
+    while (text && size <= MOST_SQL && !feof(in) && !ferror(in)) {
         if (room - size < 2) {
             char *const more = realloc(text, room *= 2);
             if (!more) free(text);
@@ -137,21 +144,27 @@ static char *read_all(FILE *in, const char *name)
         size += fread(text + size, 1, room - size - 1, in);
     }
     if (text) text[size] = 0;
-    if (text && !ferror(in) && strlen(text) == size) return text;
-    cli_error(&tool, name, "cannot be read: %s",
-              !text        ? "not enough memory"
-              : ferror(in) ? strerror(errno)
-                           : "it is not a text file");
+    const char *const why = !text                 ? "not enough memory"
+                            : ferror(in)          ? strerror(errno)
+                            : strlen(text) < size ? "it is not a text file"
+                            : size > MOST_SQL     ? "it has more than 16 MiB"
+                                                  : NULL;
+    if (!why) return text;
+    cli_error(&tool, name, "cannot be read: %s", why);
     free(text);
     return NULL;
 }
 
 static char *read_file(const char *path)
 {
+    const char *why;
     if (!strcmp(path, "-")) return read_all(stdin, path);
-    FILE *const in = fopen(path, "r");
+    const int file = cli_open_input(path, &why);
+    FILE *const in = file < 0 ? NULL : fdopen(file, "r");
     if (!in) {
-        cli_error(&tool, path, "cannot be read: %s", strerror(errno));
+        cli_error(&tool, path, "cannot be read: %s",
+                  file < 0 ? why : strerror(errno));
+        if (file >= 0) close(file);
         return NULL;
     }
     char *const text = read_all(in, path);
@@ -217,6 +230,7 @@ int main(int argc, char **argv)
                                .settings = settings.items,
                                .setting_count = settings.count,
                                .no_symbols = symbolize_off,
+                               .no_pushdown = option_no_pushdown,
                                .observer = cli_observer(&reporter) };
     ts_sql *sql;
     const ts_result result = ts_sql_open(&sql, &desc, NULL);

@@ -246,7 +246,7 @@ static bool check_usage(int argc, ts_deps *deps)
     return true;
 }
 
-static int say_failure(const replay_job *job, ts_result result)
+static int print_failure(const replay_job *job, ts_result result)
 {
     if (job->report.why) {
         cli_error(&tool, job->path, "--what-if '%s': %s", job->report.of_text,
@@ -263,7 +263,7 @@ static int say_failure(const replay_job *job, ts_result result)
 }
 
 // A replay without any operation is a failure.
-static int say_empty(const replay_job *job)
+static int print_empty(const replay_job *job)
 {
     const ts_replay_stats *const s = ts_replay_result(job->replay);
     FILE *const out = cli_error_begin(&tool, job->path);
@@ -366,18 +366,18 @@ static bool check_execute(int argc)
 static int replay(replay_job *job, const ts_replay_desc *desc)
 {
     const ts_result opened = replay_open(job, *desc);
-    if (opened != TS_OK) return say_failure(job, opened);
+    if (opened != TS_OK) return print_failure(job, opened);
     const ts_replay_stats *const s = ts_replay_result(job->replay);
     if (s->lost)
         cli_error(&tool, job->path,
                   "the figures are based on incomplete data: %s lost records "
                   "may belong to the selection",
                   cli_count(s->lost).s);
-    if (!s->operations) return say_empty(job);
+    if (!s->operations) return print_empty(job);
     if (execute.execute) return execute_run(job, &execute);
     if (races.races || races.explore) return look_for_races(job);
     const ts_result ran = job->dry_run ? TS_OK : replay_run(job, loops);
-    if (ran != TS_OK) return say_failure(job, ran);
+    if (ran != TS_OK) return print_failure(job, ran);
     if (out_text && !replay_write(job, out_text)) return REPLAY_BAD;
     if (speed && !replay_play(job, speed)) return REPLAY_BAD;
     return report(job);
@@ -401,9 +401,10 @@ static ts_skip choose(const ts_replay *replay, size_t index, void *user)
 static bool find_tracks(const replay_job *job, replay_list *streams,
                         replay_list *devices)
 {
-    return (!selected.stream ||
-            replay_streams(job, selected.stream, streams)) &&
-           (!selected.device || replay_devices(job, selected.device, devices));
+    streams->devices = devices;
+    return (!selected.device ||
+            replay_devices(job, selected.device, devices)) &&
+           (!selected.stream || replay_streams(job, selected.stream, streams));
 }
 
 static bool find_chosen(const replay_job *job, chosen *c)

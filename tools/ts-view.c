@@ -254,7 +254,7 @@ static bool show(view *v)
     view_tracks_load(v);
     set_range(v);
     if (v->from_ns >= v->to_ns) {
-        cli_error(&tool, v->path, "begins at %s, after --to",
+        cli_error(&tool, v->path, "begins at %s: --to must be later",
                   cli_time(v->from_ns).s);
         return false;
     }
@@ -267,13 +267,6 @@ static bool show(view *v)
 static bool is_growing(const view *v)
 {
     return v->trace.info->live && !v->trace.info->finished;
-}
-
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
 static void pause_ms(uint64_t ms)
@@ -316,11 +309,11 @@ static bool follow(view *v)
             putchar('\n');
         v->height =
             terminal && !option_stats && !option_states ? cli_height() : 0;
-        const uint64_t began = now_ms();
+        const uint64_t began = cli_now_ns();
         if (!show(v)) return false;
         fflush(stdout);
         // Drawing takes at most a quarter of the time.
-        const uint64_t pause = 3 * (now_ms() - began);
+        const uint64_t pause = 3 * (cli_now_ns() - began) / 1000000;
         bool more = false;
         while (is_growing(v) && !more && !ferror(stdout)) {
             const uint64_t least = terminal ? 200 : 1000;

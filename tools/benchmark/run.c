@@ -5,7 +5,6 @@
 #include "tools/benchmark/benchmark.h"
 #include <dlfcn.h>
 #include <sys/stat.h>
-#include <time.h>
 
 enum { ROUNDS = 3 };
 
@@ -21,13 +20,6 @@ void benchmark_need(bool fine, const char *what)
     if (fine) return;
     fprintf(stderr, "ts-benchmark: %s failed\n", what);
     exit(CLI_FAILED);
-}
-
-static double now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
 // Recursion that makes the frames of a stack. Code after the call prevents a
@@ -48,7 +40,7 @@ double benchmark_launches(const benchmark_device *device, uint64_t count)
 {
     double best = 0;
     for (int round = 0; round < ROUNDS; round++) {
-        const double begun = now_ns();
+        const uint64_t begun = cli_now_ns();
         for (uint64_t i = 0; i < count; i++) {
             benchmark_need(launch_from(device, BENCHMARK_DEPTH) ==
                                BENCHMARK_DEPTH,
@@ -56,7 +48,7 @@ double benchmark_launches(const benchmark_device *device, uint64_t count)
             if (i % BENCHMARK_BATCH == BENCHMARK_BATCH - 1) device->finish();
         }
         device->finish();
-        const double took = now_ns() - begun;
+        const double took = (double)(cli_now_ns() - begun);
         if (!round || took < best) best = took;
     }
     return best;

@@ -9,6 +9,7 @@
     GAP.
 */
 #include "tools/cut/cut.h"
+#include "tools/cli/search.h"
 
 enum {
     GAP = 1 << 20,
@@ -88,13 +89,9 @@ static uint64_t renumber_address(const cut_aliases *a, uint64_t address)
 {
     const int64_t at = (int64_t)address;
     size_t low = 0, high = a->regions.count;
-    while (low < high) { // find the first one that begins later
-        const size_t middle = low + (high - low) / 2;
-        if (a->regions.list[middle].from_ns <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high) // find the first one that begins later
+        cli_halve(&low, &high,
+                  a->regions.list[cli_middle(low, high)].from_ns <= at);
     if (!low) return 0; // from a chunk that could not be read
     return a->bases[low - 1] + address -
            (uint64_t)a->regions.list[low - 1].from_ns;

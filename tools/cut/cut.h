@@ -79,6 +79,7 @@ bool cut_steps(cut_job *job, const char *text);
 // Returns how many steps the trace marks: zones named ProfilerStep#N, else
 // frames.
 uint64_t cut_step_count(const cut_job *job);
+// Whether the trace has zones named ProfilerStep#N. It scans all zones.
 bool cut_has_step_zones(const cut_job *job);
 /*
     text: ranks such as "0,4..7". Sets options.processes to their processes; the
@@ -108,8 +109,11 @@ typedef struct cut_set {
     uint32_t last; // its page, or CLI_NONE
     bool no_memory;
 } cut_set;
+// Adds a number; without memory it sets no_memory, and the set is unusable.
 void cut_set_add(cut_set *set, uint64_t value);
+// Whether a number was added. Not thread-safe: it remembers the last page.
 bool cut_set_has(cut_set *set, uint64_t value);
+// Frees the pages; the set is empty afterwards.
 void cut_set_close(cut_set *set);
 
 // A cache of yes/no answers by number; only small numbers are cached.
@@ -129,10 +133,13 @@ typedef struct cut_spans {
     size_t count, capacity;
     bool no_memory;
 } cut_spans;
+// Adds a span, in any order; without memory it sets no_memory.
 void cut_spans_add(cut_spans *spans, cut_span span);
 void cut_spans_settle(cut_spans *spans); // call it before cut_spans_have
+// Whether one span of the track covers all of [from_ns, to_ns].
 bool cut_spans_have(const cut_spans *spans, uint32_t track, int64_t from_ns,
                     int64_t to_ns);
+// Frees the spans; the list is empty afterwards.
 void cut_spans_close(cut_spans *spans);
 
 /* ---- Choosing ------------------------------------------------------------ */
@@ -160,6 +167,7 @@ typedef struct cut_choice {
 // False without memory. Close it in any case.
 bool cut_choice_open(cut_choice *choice, ts_reader *reader,
                      const cut_options *options);
+// Frees the sets; the reader stays open.
 void cut_choice_close(cut_choice *choice);
 
 // One event of a batch, as the functions below see it.
@@ -169,25 +177,45 @@ typedef struct cut_row {
     int64_t start_ns, end_ns;
 } cut_row;
 
+// Whether an event meets all conditions. Call it for events in the order of the
+// file; calls and operations that it selects must be noted by the caller.
 bool cut_is_selected(cut_choice *choice, const cut_row *row);
 // The `takes` and `edit` of copy_hooks.
 bool cut_takes_chunk(void *choice, const ts_chunk_info *info);
+// Keeps the selected rows of a batch and those that belong to them, and counts
+// the latter in *choice->added.
 bool cut_edit(void *choice, copy_batch *batch);
 
+// Whether the label of an event matches options->name; answers are cached by
+// number.
 bool cut_has_name(cut_choice *choice, const cut_row *row);
+// Collects when the zones of options->zones were open, and the calls in them.
+// Nothing to do without the option. False without memory.
 bool cut_find_zones(cut_choice *choice);
 // Returns whether a row's site has one of the names in options->zones.
 bool cut_is_zone(cut_choice *choice, const cut_row *row);
+// Collects which correlation ids were issued in the time range and which
+// before. Nothing to do unless options->issued. False without memory.
 bool cut_find_issued(cut_choice *choice);
 // Returns whether an operation was issued in the time range: by its call, else
 // by its queued time, else by its start.
 bool cut_is_issued(cut_choice *choice, const cut_row *row);
 // Updates cut_choice.begin_ns with a row that is not selected.
 void cut_note_earlier(cut_choice *choice, const cut_row *row);
+// Whether a track is one of the selected streams and devices; always, if none
+// was named.
 bool cut_has_track(const cut_choice *choice, uint32_t track);
+// Finds the zones and spans that are open at the ends of the time range.
+// Nothing to do unless options->timed. False without memory.
 bool cut_find_open(cut_choice *choice);
+// Collects the correlation ids of selected operations and, for CUT_DEPS_BOTH,
+// of selected calls. False without memory.
 bool cut_find_deps(cut_choice *choice);
+// Whether an event that is not selected is kept with one that is, according to
+// options->deps. After cut_find_deps.
 bool cut_is_dep(cut_choice *choice, const cut_row *row);
+// Returns the hash that stands for a zone or span in `open`: of its track,
+// start and site, or of its start and id.
 uint64_t cut_open_key(const cut_row *row);
 
 // Calls `take` for every row of some kinds in chunks that `takes` accepts
@@ -197,12 +225,15 @@ bool cut_each(cut_choice *choice, uint64_t kinds,
                             const ts_chunk_info *info),
               void (*take)(cut_choice *choice, const cut_row *row));
 
+// Returns the value of an event in a column; 0 if its chunk lacks the column.
 static inline uint64_t cut_value(const cut_row *row, ts_column column)
 {
     const uint64_t *const values = row->columns->values[column];
     return values ? values[row->row] : 0;
 }
+// Gets a cached answer. False: unknown, and *yes is unchanged.
 bool cut_memo_get(const cut_memo *memo, uint32_t number, bool *yes);
+// Caches an answer. Large numbers, and any without memory, are not cached.
 void cut_memo_put(cut_memo *memo, uint32_t number, bool yes);
 
 /* ---- Other names and numbers --------------------------------------------- */
@@ -227,13 +258,20 @@ typedef struct cut_aliases {
 } cut_aliases;
 // False without memory. Close it in any case.
 bool cut_aliases_open(cut_aliases *aliases, ts_reader *reader);
+// Frees the aliases; texts from cut_rename end with it.
 void cut_aliases_close(cut_aliases *aliases);
 // Returns the alias for the hash of a text or number; a new one gets the next
 // number of the role.
 cut_alias *cut_alias_find(cut_aliases *aliases, int role, uint64_t low,
                           uint64_t high);
+// The copy_rename of --anonymise: well-known texts stay, others become a role
+// and a number, equal ones for equal texts. The text lives until the next call.
 ts_text cut_rename(void *aliases, copy_role role, ts_text text);
+// The copy_renumber of --anonymise: 0 stays, equal values stay equal, and
+// addresses keep their distance within a region.
 uint64_t cut_renumber(void *aliases, copy_number what, uint64_t value);
+// Collects the address ranges of the trace and gives each a new start, so that
+// distances survive. False without memory.
 bool cut_regions_find(cut_aliases *aliases, ts_reader *reader);
 
 // Returns whether a name is well known, such as one that tools rely on, and is

@@ -23,6 +23,7 @@ static label_of by_what(ts_event_kind kind)
     case TS_EVENT_SPAN: return BY_SITE;
     case TS_EVENT_KERNEL: return BY_LAUNCH;
     case TS_EVENT_API_CALL:
+    case TS_EVENT_SAMPLE:
     case TS_EVENT_HOST_FUNCTION:
     case TS_EVENT_COLLECTIVE: return BY_NAME;
     case TS_EVENT_COUNTER: return BY_TRACK;

@@ -77,7 +77,7 @@ bool cut_has_rank(const ts_reader *reader, const char *text, size_t size)
     return find(&r, text, size);
 }
 
-static void say_ranks(const cut_job *job, const ranks *r, const char *text)
+static void no_such_rank(const cut_job *job, const ranks *r, const char *text)
 {
     enum { SHOWN = 16 };
     ts_track track;
@@ -114,7 +114,7 @@ bool cut_ranks(cut_job *job, const char *text)
     for (const char *at = text;; at++) {
         const size_t size = strcspn(at, ",");
         if (!find(&r, at, size) && !job->other_files) {
-            say_ranks(job, &r, text);
+            no_such_rank(job, &r, text);
             return false;
         }
         job->options.process_count = r.count;
@@ -142,7 +142,7 @@ static bool is_of_ranks(const cut_options *options, uint32_t process)
     return !options->process_count;
 }
 
-static bool say_processes(const cut_job *job, const char *text, size_t size)
+static bool list_processes(const cut_job *job, const char *text, size_t size)
 {
     enum { SHOWN = 16 };
     const ts_reader *const reader = job->trace->reader;
@@ -192,7 +192,7 @@ bool cut_processes(cut_job *job, const char *text)
         }
         if (!known) {
             free(found);
-            return say_processes(job, at, size);
+            return list_processes(job, at, size);
         }
         at = at[size] ? at + size + 1 : NULL;
     }

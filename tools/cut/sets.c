@@ -2,6 +2,7 @@
     sets.c - sets of numbers and of time spans
 */
 #include "tools/cut/cut.h"
+#include "tools/cli/search.h"
 
 /* ---- Numbers ------------------------------------------------------------- */
 
@@ -124,13 +125,9 @@ bool cut_spans_have(const cut_spans *spans, uint32_t track, int64_t from_ns,
 {
     const cut_span key = { track, from_ns, INT64_MAX };
     size_t low = 0, high = spans->count;
-    while (low < high) { // find the first one that begins later
-        const size_t middle = low + (high - low) / 2;
-        if (by_time(&spans->list[middle], &key) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high) // find the first one that begins later
+        cli_halve(&low, &high,
+                  by_time(&spans->list[cli_middle(low, high)], &key) <= 0);
     return low && spans->list[low - 1].track == track &&
            spans->list[low - 1].to_ns >= to_ns;
 }

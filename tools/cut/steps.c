@@ -79,7 +79,7 @@ uint64_t cut_step_count(const cut_job *job)
                : 0;
 }
 
-static bool say_steps(const cut_job *job, const steps *s, const char *text)
+static bool no_such_step(const cut_job *job, const steps *s, const char *text)
 {
     if (!s->seen)
         cli_fail(job->tool, TS_ERR_NOT_FOUND, job->path,
@@ -100,12 +100,12 @@ static bool say_steps(const cut_job *job, const steps *s, const char *text)
 bool cut_steps(cut_job *job, const char *text)
 {
     steps s = { 0 };
-    if (!cut_range(text, &s.first, &s.last)) return say_steps(job, &s, text);
+    if (!cut_range(text, &s.first, &s.last)) return no_such_step(job, &s, text);
     if (!find_steps(job, TS_EVENT_ZONE, &s) ||
         (!s.seen && !find_steps(job, TS_EVENT_FRAME, &s)))
         return cli_out_of_memory(job->tool);
     if (!s.has_first || (s.last != UINT64_MAX && s.last > s.most))
-        return say_steps(job, &s, text);
+        return no_such_step(job, &s, text);
     // The time before the first step belongs to the first, that after the last
     // to the last.
     const int64_t from_ns = s.first > s.least ? s.from_ns : INT64_MIN;

@@ -6,15 +6,10 @@
 */
 #include "tools/cut/cut.h"
 
-static bool is(ts_text text, const char *name)
-{
-    return text.size == strlen(name) && !memcmp(text.text, name, text.size);
-}
-
 static bool is_in(ts_text text, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (is(text, names[i])) return true;
+        if (cli_is_text(text, names[i])) return true;
     return false;
 }
 #define IS_IN(text, names) is_in(text, names, sizeof(names) / sizeof *(names))

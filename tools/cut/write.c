@@ -136,7 +136,7 @@ static ts_result write_trace(cut_job *job, cut_choice *choice,
 }
 
 // Suggests no similar name for a pattern.
-static void say_zones(const cut_job *job)
+static void print_no_zones(const cut_job *job)
 {
     const ts_reader *const reader = job->trace->reader;
     const size_t count = ts_reader_entry_count(reader, TS_CHUNK_SITES);
@@ -152,17 +152,9 @@ static void say_zones(const cut_job *job)
              near.name ? "'?" : "; ts-analyze --only zones lists the names");
 }
 
-static void say(const cut_job *job, ts_result result, int failed)
+static void print_outcome(const cut_job *job, ts_result result, int failed)
 {
-    if (job->counts.unknown)
-        cli_error(job->tool, job->out,
-                  "%s events of kinds that this version does not know are "
-                  "skipped",
-                  cli_count(job->counts.unknown).s);
-    if (job->undefined)
-        cli_error(job->tool, job->out,
-                  "%s references to undefined dictionary entries are skipped",
-                  cli_count(job->undefined).s);
+    copy_warn(job->tool, job->out, job->counts.unknown, job->undefined);
     if (result == TS_OK && job->options.anonymise &&
         ts_reader_capture_count(job->trace->reader))
         cli_error(job->tool, job->out,
@@ -219,6 +211,6 @@ bool cut_write(cut_job *job)
     cut_aliases_close(&aliases);
     job->aliases = NULL;
     cli_trace_damage(job->trace, job->tool, job->path, damaged);
-    zones ? say(job, result, failed) : say_zones(job);
+    zones ? print_outcome(job, result, failed) : print_no_zones(job);
     return result == TS_OK;
 }

@@ -122,7 +122,7 @@ static bool find_frames(frames *f)
     return true;
 }
 
-static bool say_frames(const frames *f, const char *text)
+static bool no_such_frame(const frames *f, const char *text)
 {
     const cut_job *const job = f->job;
     if (f->several)
@@ -166,7 +166,7 @@ bool cut_frames(cut_job *job, const char *text)
     // The last frame lasts until the end of the trace.
     const bool to_end = f.last == UINT64_MAX || f.last + 1 == f.seen;
     if (f.several || !f.has_from || (!f.has_to && !to_end))
-        return say_frames(&f, text);
+        return no_such_frame(&f, text);
     cut_options *const w = &job->options;
     const int64_t to_ns = f.has_to ? f.to_ns : INT64_MAX;
     if (!w->timed || f.from_ns > w->from_ns) w->from_ns = f.from_ns;

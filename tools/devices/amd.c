@@ -41,7 +41,7 @@ static uint64_t property(const devices_query *query, const char *node,
 
 // Reports a node. Nodes without SIMDs are CPUs. Source: the kernel's
 // kfd_topology.c.
-static bool say_node(const devices_query *query, const char *node)
+static bool print_node(const devices_query *query, const char *node)
 {
     char path[256], name[128] = "";
     const uint64_t version = property(query, node, "gfx_target_version");
@@ -60,7 +60,7 @@ static bool say_node(const devices_query *query, const char *node)
     return true;
 }
 
-static uint32_t say_nodes(const devices_query *query)
+static uint32_t print_nodes(const devices_query *query)
 {
     char path[4096];
     uint32_t count = 0;
@@ -69,7 +69,7 @@ static uint32_t say_nodes(const devices_query *query)
     DIR *const folder = opendir(path);
     const struct dirent *entry;
     while (folder && (entry = readdir(folder)) != NULL)
-        count += *entry->d_name != '.' && say_node(query, entry->d_name);
+        count += *entry->d_name != '.' && print_node(query, entry->d_name);
     if (folder) closedir(folder);
     return count;
 }
@@ -108,7 +108,7 @@ void devices_query_amd(const devices_query *query)
 {
     char version[128];
     const uint32_t on_bus = devices_on_bus(query, 0x1002);
-    const uint32_t nodes = say_nodes(query);
+    const uint32_t nodes = print_nodes(query);
     if (!on_bus && !nodes) {
         devices_write_reason(query, DEVICES_NOTHING,
                              "no GPU of this vendor on the PCI bus");

@@ -20,7 +20,8 @@
 // The input of a query.
 typedef struct devices_query {
     FILE *out;        // pipe to the parent process
-    const char *root; // prefix of "/proc", "/sys", "/dev"; "" but in tests
+    const char *root; // prefix of "/dev", "/etc", "/proc", "/sys"; "" but in
+                      // tests
 } devices_query;
 
 typedef struct devices_vendor {
@@ -61,6 +62,8 @@ bool devices_read(const devices_query *query, const char *path, char *text,
                   size_t room);
 // Counts the display and compute devices of a PCI vendor on the bus.
 uint32_t devices_on_bus(const devices_query *query, uint32_t vendor);
+// Whether the program seems to run in a container: then a device may be hidden
+// rather than missing.
 bool devices_in_container(const devices_query *query);
 /*
     Whether a file can be opened for reading and writing. If not, writes a
@@ -96,8 +99,11 @@ typedef struct devices_answer {
 // False, with the reason on stderr, if the processes cannot be started.
 bool devices_query_all(const cli_tool *tool, const char *root, int64_t limit_ns,
                        devices_answer *answers);
+// Frees the answers of all vendors; the array is the caller's.
 void devices_close(devices_answer *answers);
+// Prints the answers, in the order of devices_vendors, for people.
 void devices_text(const devices_answer *answers);
+// Prints the answers as one JSON object, in the order of devices_vendors.
 void devices_json(const devices_answer *answers);
 
 #endif // TS_DEVICES_H

@@ -62,8 +62,8 @@ static cli_text cuda_version(int version) // 13000 is 13.0
     return cli_format("%d.%d", version / 1000, version % 1000 / 10);
 }
 
-static void say_device(const devices_query *query, const nvml *n,
-                       unsigned index)
+static void print_device(const devices_query *query, const nvml *n,
+                         unsigned index)
 {
     void *device = NULL;
     char name[128] = "", capability[48] = "";
@@ -114,7 +114,7 @@ static int query_nvml(const devices_query *query)
                       cuda_version(version).s);
     if (n.count(&count) != 0) count = 0;
     for (unsigned i = 0; i < count; i++)
-        say_device(query, &n, i);
+        print_device(query, &n, i);
     return (int)count;
 }
 

@@ -35,8 +35,8 @@ static void device_text(const opencl *cl, void *device, uint32_t what,
     text[room - 1] = 0;
 }
 
-static uint32_t say_devices(const devices_query *query, const opencl *cl,
-                            void *platform, const char *name)
+static uint32_t print_devices(const devices_query *query, const opencl *cl,
+                              void *platform, const char *name)
 {
     void *devices[MOST];
     char text[256] = "", driver[128] = "";
@@ -75,7 +75,7 @@ static bool load(opencl *cl, void *lib)
 
 // Reports whether recording works: it needs layers, which ocl-icd has since
 // 2.3.0. Other loaders cannot be identified.
-static void say_capture(const devices_query *query, const opencl *cl)
+static void print_capture(const devices_query *query, const opencl *cl)
 {
     char version[64] = "";
     if (cl->loader_info && cl->loader_info(CL_ICDL_VERSION_, sizeof version - 1,
@@ -106,7 +106,8 @@ void devices_query_opencl(const devices_query *query)
     glob_t drivers = { .gl_pathc = 0 };
     void *const lib = devices_open(loader_names, path, sizeof path);
     if (!lib || !load(&cl, lib)) {
-        if (glob("/etc/OpenCL/vendors/*.icd", 0, NULL, &drivers) == 0)
+        snprintf(path, sizeof path, "%s/etc/OpenCL/vendors/*.icd", query->root);
+        if (glob(path, 0, NULL, &drivers) == 0)
             devices_write(query, DEVICES_FAILS,
                           "drivers are installed, but libOpenCL.so.1 is "
                           "missing",
@@ -125,10 +126,10 @@ void devices_query_opencl(const devices_query *query)
         cl.platform_info(platforms[i], CL_PLATFORM_VERSION_, sizeof version - 1,
                          version, NULL);
         devices_write(query, DEVICES_FACT, "platform", "%s: %s", name, version);
-        devices += say_devices(query, &cl, platforms[i], name);
+        devices += print_devices(query, &cl, platforms[i], name);
     }
     if (devices)
-        say_capture(query, &cl);
+        print_capture(query, &cl);
     else if (count)
         devices_write(query, DEVICES_FAILS, "no platform has a device",
                       "see the output of clinfo");

@@ -7,15 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 // Runs a query in the child. Output of drivers is discarded, and the variables
 // that load recorders are removed.
@@ -79,7 +71,7 @@ static void listen_to(devices_answer *answers, uint64_t end_ns)
     for (size_t i = 0; i < devices_vendor_count; i++)
         polls[i] = (struct pollfd){ answers[i].pipe, POLLIN, 0 };
     for (size_t open = devices_vendor_count; open;) {
-        const uint64_t now = now_ns();
+        const uint64_t now = cli_now_ns();
         const int wait_ms =
             now < end_ns ? (int)((end_ns - now) / 1000000) + 1 : 0;
         const int ready = poll(polls, devices_vendor_count, wait_ms);
@@ -141,7 +133,7 @@ bool devices_query_all(const cli_tool *tool, const char *root, int64_t limit_ns,
             (devices_answer){ .vendor = &devices_vendors[i], .pipe = -1 };
         done = start(&answers[i], root) && done;
     }
-    if (done) listen_to(answers, now_ns() + (uint64_t)limit_ns);
+    if (done) listen_to(answers, cli_now_ns() + (uint64_t)limit_ns);
     for (size_t i = 0; i < devices_vendor_count; i++) {
         if (answers[i].process > 0) finish(&answers[i]);
         done = split(&answers[i]) && done;

@@ -37,8 +37,8 @@ static cli_text version_of(uint32_t v) // VK_MAKE_API_VERSION
                       v >> 12 & 1023, v & 4095);
 }
 
-static void say_device(const devices_query *query, const vulkan *vk,
-                       void *device)
+static void print_device(const devices_query *query, const vulkan *vk,
+                         void *device)
 {
     static const char *const types[] = { "another type of device",
                                          "integrated GPU", "discrete GPU",
@@ -69,7 +69,7 @@ void devices_query_vulkan(const devices_query *query)
     const int32_t result = vk.create(&info, NULL, &instance);
     if (result != 0 || vk.devices(instance, &count, devices) < 0) count = 0;
     for (uint32_t i = 0; i < count; i++)
-        say_device(query, &vk, devices[i]);
+        print_device(query, &vk, devices[i]);
     if (count)
         devices_write_reason(query, DEVICES_FAILS,
                              "Vulkan is not recorded yet");

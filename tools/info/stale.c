@@ -28,8 +28,8 @@ static const char *state_of(ts_result result, bool removed)
     }
 }
 
-static void say_text(const char *path, const ts_sidecar *s, ts_result result,
-                     bool removed)
+static void print_text(const char *path, const ts_sidecar *s, ts_result result,
+                       bool removed)
 {
     printf("%-8s %10s  %s\n", state_of(result, removed), cli_bytes(s->size).s,
            path);
@@ -40,8 +40,8 @@ static void say_text(const char *path, const ts_sidecar *s, ts_result result,
     putchar('\n');
 }
 
-static void say_json(cli_json *json, const char *path, const ts_sidecar *s,
-                     ts_result result, bool removed)
+static void print_json(cli_json *json, const char *path, const ts_sidecar *s,
+                       ts_result result, bool removed)
 {
     cli_json_open(json, NULL, '{');
     cli_json_string(json, "path", path);
@@ -70,9 +70,9 @@ static void look(stale_count *count, cli_json *json, const char *path,
         count->removed += removed;
     }
     if (json)
-        say_json(json, path, &sidecar, result, removed);
+        print_json(json, path, &sidecar, result, removed);
     else
-        say_text(path, &sidecar, result, removed);
+        print_text(path, &sidecar, result, removed);
 }
 
 static int compare(const void *a, const void *b)
@@ -121,7 +121,7 @@ static bool look_through(stale_count *count, cli_json *json,
     return done;
 }
 
-static void say_sum(const stale_count *count, bool remove)
+static void print_sum(const stale_count *count, bool remove)
 {
     if (count->all) putchar('\n');
     printf("%zu sidecar%s, %zu stale", count->all, count->all == 1 ? "" : "s",
@@ -154,7 +154,7 @@ int info_stale(const cli_tool *tool, char *const *folders, size_t count,
         cli_json_close(&json, ']');
         cli_json_close(&json, '}');
     } else {
-        say_sum(&sum, remove);
+        print_sum(&sum, remove);
     }
     return done && (!remove || sum.removed == sum.gone) ? CLI_OK : CLI_FAILED;
 }

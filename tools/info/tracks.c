@@ -1,6 +1,7 @@
 /*
     tracks.c - counts the events of each track
 */
+#include "tools/cli/search.h"
 #include "tools/info/info.h"
 
 // Chunks with several tracks have to be read. With more rows than this the tool
@@ -13,13 +14,10 @@ static size_t position_of(const cli_trace *trace, uint32_t id)
     size_t low = 0, high = trace->info->track_count;
     ts_track track;
     while (low < high) {
-        const size_t middle = low + (high - low) / 2;
+        const size_t middle = cli_middle(low, high);
         if (!ts_reader_track_at(trace->reader, middle, &track)) break;
         if (track.id == id) return middle;
-        if (track.id < id)
-            low = middle + 1;
-        else
-            high = middle;
+        cli_halve(&low, &high, track.id < id);
     }
     return SIZE_MAX;
 }

@@ -48,6 +48,7 @@ typedef struct merge_job {
 
 // Opens the files. False, with the reason on stderr, if one cannot be read.
 bool merge_open(merge_job *job, char **paths, uint32_t count);
+// Closes the files of a merge.
 void merge_close(merge_job *job);
 // Applies the values FILE=TIME of --offset; false, with the reason on stderr,
 // if one is invalid.
@@ -58,7 +59,9 @@ bool merge_place(merge_job *job);
 // Writes the merged trace. False, with the reason on stderr, on failure.
 bool merge_write(merge_job *job);
 
+// Prints for people what was merged and how each file was aligned.
 void merge_text(const merge_job *job);
+// Prints the same as one JSON object.
 void merge_json(const merge_job *job);
 
 #endif // TS_MERGE_H

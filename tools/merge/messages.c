@@ -59,10 +59,10 @@ void merge_text(const merge_job *job)
 {
     const int width = widest(job);
     cli_put_text(cli_stdout(), job->out, strlen(job->out));
-    cli_print(": %s trace%s, %s process%s, %s events\n\n",
-              cli_count(job->file_count).s, job->file_count == 1 ? "" : "s",
-              cli_count(part_count(job)).s, part_count(job) == 1 ? "" : "es",
-              cli_count(event_count(job)).s);
+    cli_print(": %s, %s, %s\n\n",
+              cli_counted(job->file_count, "trace", "traces").s,
+              cli_counted(part_count(job), "process", "processes").s,
+              cli_counted(event_count(job), "event", "events").s);
     cli_print("  %-*s  %12s  %14s  aligned by\n", width, "file", "events",
               "offset");
     for (uint32_t i = 0; i < job->file_count; i++) {

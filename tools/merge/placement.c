@@ -163,7 +163,7 @@ static void take(merge_job *job, const ts_replay *replay)
 
 // Warns about files that may be copies or parts of each other. Not an error:
 // some sources do not give sessions unique ids.
-static void say_same(const merge_job *job)
+static void warn_same(const merge_job *job)
 {
     for (uint32_t i = 1; i < job->file_count; i++)
         for (uint32_t k = 0; k < i; k++) {
@@ -178,7 +178,7 @@ static void say_same(const merge_job *job)
         }
 }
 
-static void say_untied(const merge_job *job)
+static void warn_untied(const merge_job *job)
 {
     for (uint32_t i = 0; i < job->file_count; i++) {
         const merge_file *const file = &job->files[i];
@@ -225,7 +225,7 @@ static int64_t gap_of(const merge_job *job, const bool *tied, uint32_t file)
     return least;
 }
 
-static void say_gap(const merge_job *job, uint32_t file, int64_t gap_ns)
+static void warn_gap(const merge_job *job, uint32_t file, int64_t gap_ns)
 {
     const int64_t days = gap_ns / 86400000000000;
     cli_error(job->tool, job->files[file].path,
@@ -254,7 +254,7 @@ static bool report_separate(const merge_job *job)
         }
     }
     for (uint32_t i = 0; i < job->file_count; i++)
-        if (!tied[i]) say_gap(job, i, gap_of(job, tied, i));
+        if (!tied[i]) warn_gap(job, i, gap_of(job, tied, i));
     free(tied);
     return true;
 }
@@ -275,8 +275,8 @@ bool merge_place(merge_job *job)
     if (result == TS_OK) {
         take(job, replay);
         apply_given(job);
-        say_same(job);
-        say_untied(job);
+        warn_same(job);
+        warn_untied(job);
         if (!report_separate(job)) result = TS_ERR_MEMORY;
     }
     if (result != TS_OK) {

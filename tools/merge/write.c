@@ -165,20 +165,12 @@ static bool is_own(const merge_job *job)
     return true;
 }
 
-static void say_left_out(const merge_job *job)
+static void warn_left_out(const merge_job *job)
 {
     uint64_t unknown = 0;
     for (uint32_t i = 0; i < job->file_count; i++)
         unknown += job->files[i].counts.unknown;
-    if (unknown)
-        cli_error(job->tool, job->out,
-                  "%s events of kinds that this version does not know are "
-                  "skipped",
-                  cli_count(unknown).s);
-    if (job->undefined)
-        cli_error(job->tool, job->out,
-                  "%s references to undefined dictionary entries are skipped",
-                  cli_count(job->undefined).s);
+    copy_warn(job->tool, job->out, unknown, job->undefined);
 }
 
 bool merge_write(merge_job *job)
@@ -195,7 +187,7 @@ bool merge_write(merge_job *job)
         ts_writer_abandon(writer);
     const int failed = errno;
     if (result == TS_OK && is_own(job)) cli_trace_own(job->out);
-    say_left_out(job);
+    warn_left_out(job);
     if (result != TS_OK)
         cli_fail(job->tool, result, job->out, "cannot be written: %s",
                  result == TS_ERR_IO && failed ? strerror(failed)

@@ -74,6 +74,7 @@ static void range_of_integer(query_test *test, int64_t n)
 {
     switch (test->op) {
     case SQLITE_INDEX_CONSTRAINT_EQ:
+    case SQLITE_INDEX_CONSTRAINT_NE:
     case SQLITE_INDEX_CONSTRAINT_IS: test->low = test->high = n; break;
     case SQLITE_INDEX_CONSTRAINT_GE: test->low = n; break;
     case SQLITE_INDEX_CONSTRAINT_LE: test->high = n; break;
@@ -108,8 +109,13 @@ int query_test_open(query_test *test, uint8_t raw, uint8_t show, uint8_t op,
             sqlite3_value_text(test->value);
         return SQLITE_OK;
     }
+    if (op == SQLITE_INDEX_CONSTRAINT_ISNULL ||
+        op == SQLITE_INDEX_CONSTRAINT_ISNOTNULL)
+        return SQLITE_OK;
     if (type == SQLITE_NULL && op != SQLITE_INDEX_CONSTRAINT_IS)
         nothing(test);
+    else if (type == SQLITE_FLOAT && op == SQLITE_INDEX_CONSTRAINT_NE)
+        test->pass = true;
     else if (type == SQLITE_INTEGER)
         range_of_integer(test, sqlite3_value_int64(value));
     else if (type == SQLITE_FLOAT)
@@ -179,12 +185,38 @@ static bool work_out(const query *q, const query_test *test, uint32_t file,
     return cell.number >= test->low && cell.number <= test->high;
 }
 
+bool query_show_number(uint32_t show, uint64_t raw, int64_t *number)
+{
+    *number = (int64_t)raw - (show == SHOW_RANK);
+    if (show == SHOW_MOMENT) return raw != RAW_NEVER;
+    return show == SHOW_NUMBER || raw != 0;
+}
+
+bool query_test_is_range(const query_test *test)
+{
+    return !test->pass && test->show == SHOW_NUMBER &&
+           test->low <= test->high && test->op != SQLITE_INDEX_CONSTRAINT_NE &&
+           test->op != SQLITE_INDEX_CONSTRAINT_ISNULL &&
+           test->op != SQLITE_INDEX_CONSTRAINT_ISNOTNULL;
+}
+
+static bool test_number(const query_test *test, uint64_t raw)
+{
+    int64_t number;
+    const bool null = !query_show_number(test->show, raw, &number);
+    if (test->op == SQLITE_INDEX_CONSTRAINT_ISNULL) return null;
+    if (test->op == SQLITE_INDEX_CONSTRAINT_ISNOTNULL) return !null;
+    if (null) return false;
+    if (test->op == SQLITE_INDEX_CONSTRAINT_NE && test->low <= test->high)
+        return number != test->low;
+    return number >= test->low && number <= test->high;
+}
+
 bool query_test_row(const query *q, query_test *test, uint32_t file,
                     uint64_t raw)
 {
     if (test->pass) return true;
-    if (test->show <= SHOW_LAST_NUMBER)
-        return (int64_t)raw >= test->low && (int64_t)raw <= test->high;
+    if (test->show <= SHOW_RANK) return test_number(test, raw);
     query_map *const seen = &test->seen;
     if (seen->has_last && seen->last_raw == raw && seen->last_file == file)
         return seen->last_value == 1;
@@ -203,6 +235,9 @@ bool query_test_chunk(const query *q, query_test *test,
 {
     if (test->pass) return true;
     if (test->low > test->high) return false;
+    if (test->op == SQLITE_INDEX_CONSTRAINT_NE ||
+        test->op == SQLITE_INDEX_CONSTRAINT_ISNULL)
+        return true;
     switch (test->raw) {
     case RAW_START:
     case RAW_END:

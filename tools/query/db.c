@@ -1,10 +1,11 @@
 /*
     db.c - opens files and the database; restricts what a query may do
 */
-#include "tools/query/tables.h"
+#include "tools/query/pushdown/pushdown.h"
 #include "tools/cli/context.h"
 
 #ifdef TRACESMITH_SQLITE
+#include <limits.h>
 #include <xxhash.h>
 
 volatile sig_atomic_t query_interrupted;
@@ -197,7 +198,29 @@ static bool one_of(const char *word, const char *const *list)
     return false;
 }
 
-// A query may read everything, and create tables and views in memory ("temp").
+// What does not read: tables and views in memory ("temp").
+static bool is_temporary(int action, const char *db)
+{
+    switch (action) {
+    case SQLITE_TRANSACTION:
+    case SQLITE_SAVEPOINT:
+    case SQLITE_CREATE_TEMP_TABLE:
+    case SQLITE_CREATE_TEMP_VIEW:
+    case SQLITE_CREATE_TEMP_INDEX:
+    case SQLITE_DROP_TEMP_TABLE:
+    case SQLITE_DROP_TEMP_VIEW:
+    case SQLITE_DROP_TEMP_INDEX: return true;
+    case SQLITE_INSERT:
+    case SQLITE_UPDATE:
+    case SQLITE_DELETE:
+    case SQLITE_REINDEX: // part of CREATE INDEX
+        return db && !strcmp(db, "temp");
+    default: return false;
+    }
+}
+
+// A query may read everything, and, unless it is bound to that, write what is
+// temporary.
 static int authorize(void *user, int action, const char *first,
                      const char *second, const char *db, const char *trigger)
 {
@@ -210,30 +233,18 @@ static int authorize(void *user, int action, const char *first,
     switch (action) {
     case SQLITE_SELECT:
     case SQLITE_READ:
-    case SQLITE_RECURSIVE:
-    case SQLITE_TRANSACTION:
-    case SQLITE_SAVEPOINT:
-    case SQLITE_CREATE_TEMP_TABLE:
-    case SQLITE_CREATE_TEMP_VIEW:
-    case SQLITE_CREATE_TEMP_INDEX:
-    case SQLITE_DROP_TEMP_TABLE:
-    case SQLITE_DROP_TEMP_VIEW:
-    case SQLITE_DROP_TEMP_INDEX: return SQLITE_OK;
-    case SQLITE_INSERT:
-    case SQLITE_UPDATE:
-    case SQLITE_DELETE:
-        return db && !strcmp(db, "temp") ? SQLITE_OK : SQLITE_DENY;
-    case SQLITE_REINDEX: // part of CREATE INDEX
-        return db && !strcmp(db, "temp") ? SQLITE_OK : SQLITE_DENY;
+    case SQLITE_RECURSIVE: return SQLITE_OK;
     case SQLITE_FUNCTION:
         return one_of(second, functions) ? SQLITE_DENY : SQLITE_OK;
     case SQLITE_PRAGMA: return one_of(first, pragmas) ? SQLITE_OK : SQLITE_DENY;
-    default: return SQLITE_DENY;
+    default:
+        return !q->limits.only_read && is_temporary(action, db) ? SQLITE_OK
+                                                                : SQLITE_DENY;
     }
 }
 
 // SQLite calls the authorizer here too, as for a CREATE TABLE of the query.
-static int declare(query *q, const char *text)
+int query_declare(query *q, const char *text)
 {
     const bool trusted = q->trusted;
     q->trusted = true;
@@ -253,7 +264,7 @@ int query_connect(const query_source *source, size_t size,
     char *const text = query_declaration(t->q, t->table);
     int code =
         text && (!prepare || prepare(&t->base)) ? SQLITE_OK : SQLITE_NOMEM;
-    if (code == SQLITE_OK) code = declare(t->q, text);
+    if (code == SQLITE_OK) code = query_declare(t->q, text);
     sqlite3_free(text);
     if (code != SQLITE_OK)
         close(&t->base);
@@ -359,6 +370,9 @@ static int open_db(query *q)
     sqlite3_exec(q->db, cache, NULL, NULL, NULL);
     sqlite3_free(cache);
     code = make_tables(q);
+    if (code == SQLITE_OK)
+        code = sqlite3_create_module_v2(q->db, "ts_sums", &query_push_module, q,
+                                        NULL);
     if (code == SQLITE_OK) code = query_functions(q);
     sqlite3_db_config(q->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(q->db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
@@ -429,9 +443,34 @@ void query_set_mode(query *q, query_mode mode)
     q->mode = mode;
 }
 
+void query_set_rows(query *q, const ts_sql_rows *rows)
+{
+    q->rows_to = rows;
+}
+
+void query_limit(query *q, const ts_sql_limits *limits)
+{
+    static const ts_sql_limits none;
+    q->limits = limits ? *limits : none;
+    const uint64_t most = q->limits.value_bytes;
+    // SQLite takes more than it can do for all that it can do.
+    sqlite3_limit(q->db, SQLITE_LIMIT_LENGTH,
+                  most && most < INT_MAX ? (int)most : INT_MAX);
+}
+
+void query_set_pushdown(query *q, bool pushdown)
+{
+    q->push_off = !pushdown;
+}
+
 uint64_t query_row_count(const query *q)
 {
     return q->printed;
+}
+
+bool query_has_more(const query *q)
+{
+    return q->more;
 }
 
 #endif

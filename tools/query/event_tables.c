@@ -170,6 +170,18 @@ static const query_column access_columns[] = {
     FROM_FILE,
 };
 
+static const query_column sample[] = {
+    TIME,
+    { "name", TEXT, C(NAME), SHOW_NAME, false,
+      "what is sampled, such as cpu, cycles or alloc_space; NULL: not known" },
+    { "weight", QUERY_ANY, C(VALUE), SHOW_VALUE, false,
+      "what the sample stands for, in `unit`" },
+    { "unit", TEXT, C(UNIT), SHOW_NAME, false, "unit, or NULL: a count" },
+    THREAD,
+    STACK,
+    FROM_FILE,
+};
+
 /* ---- Operations of devices ---------------------------------------------- */
 
 #define DEVICE \
@@ -335,6 +347,7 @@ const query_table query_event_tables[] = {
           "dependencies that the source of the trace states"),
     TABLE("access", access_columns, KIND(ACCESS),
           "accesses to memory by operations and the host"),
+    TABLE("sample", sample, KIND(SAMPLE), "samples of a profile"),
     { 0 },
 };
 

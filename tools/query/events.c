@@ -34,6 +34,26 @@ typedef struct cursor {
 
 /* ---- Tables ------------------------------------------------------------- */
 
+bool query_chunk_of(const query *q, const query_table *table, uint32_t file,
+                    size_t index, query_chunk *chunk)
+{
+    ts_chunk_info info;
+    if (!ts_reader_chunk(q->files[file].trace.reader, index, &info))
+        return false;
+    const ts_chunk_header *const h = &info.header;
+    if (h->kind != TS_CHUNK_EVENTS || h->event >= TS_EVENT_LIMIT ||
+        !(table->kinds >> h->event & 1))
+        return false;
+    *chunk = (query_chunk){ .file = file,
+                            .index = (uint32_t)index,
+                            .count = h->count,
+                            .track = h->track,
+                            .kind = h->event,
+                            .first_ns = info.first_ns,
+                            .last_ns = info.last_ns };
+    return true;
+}
+
 static bool list_chunks(sqlite3_vtab *base)
 {
     query_vtab *const vtab = (query_vtab *)base;
@@ -44,24 +64,13 @@ static bool list_chunks(sqlite3_vtab *base)
     vtab->chunks = malloc((most ? most : 1) * sizeof *vtab->chunks);
     if (!vtab->chunks) return false;
     for (uint32_t f = 0; f < q->file_count; f++) {
-        const ts_reader *const reader = q->files[f].trace.reader;
-        ts_chunk_info info;
-        for (size_t i = 0; ts_reader_chunk(reader, i, &info); i++) {
-            const ts_chunk_header *const h = &info.header;
-            if (h->kind != TS_CHUNK_EVENTS || h->event >= TS_EVENT_LIMIT ||
-                !(vtab->of.table->kinds >> h->event & 1))
-                continue;
-            vtab->chunks[vtab->chunk_count++] = (query_chunk){
-                .file = f,
-                .index = (uint32_t)i,
-                .count = h->count,
-                .track = h->track,
-                .kind = h->event,
-                .first_row = vtab->rows,
-                .first_ns = info.first_ns,
-                .last_ns = info.last_ns,
-            };
-            vtab->rows += h->count;
+        const size_t count = ts_reader_chunk_count(q->files[f].trace.reader);
+        for (size_t i = 0; i < count; i++) {
+            query_chunk *const chunk = &vtab->chunks[vtab->chunk_count];
+            if (!query_chunk_of(q, vtab->of.table, f, i, chunk)) continue;
+            chunk->first_row = vtab->rows;
+            vtab->rows += chunk->count;
+            vtab->chunk_count++;
         }
     }
     return true;
@@ -187,7 +196,7 @@ static int load_ordered(cursor *c)
 static int load_next(cursor *c)
 {
     query *const q = ((query_vtab *)c->base.pVtab)->of.q;
-    if (query_interrupted) return SQLITE_INTERRUPT;
+    if (query_stops(q)) return SQLITE_INTERRUPT;
     if (c->plan.order_count) return load_ordered(c);
     cli_progress_show(&q->progress, c->next, c->chunk_count);
     int code = query_rows_load(q, &c->rows, c->chunks[c->next++], c->plan.uses);

@@ -40,6 +40,9 @@ typedef struct query_vtab {
     bool looked[RAW_LIMIT]; // a lookup scanned once: the next makes an index
 } query_vtab;
 
+// Describes a chunk of a file. False: it is not of the table.
+bool query_chunk_of(const query *q, const query_table *table, uint32_t file,
+                    size_t index, query_chunk *chunk);
 uint64_t query_column_uses(const query_column *c);
 int query_plan_best(sqlite3_vtab *base, sqlite3_index_info *info);
 

@@ -202,7 +202,7 @@ int query_rows_gather(query *q, query_rows *rows,
     query_rows_close(q, rows);
     int code = room_for(rows, uses, (uint32_t)most) ? SQLITE_OK : SQLITE_NOMEM;
     for (size_t i = 0; code == SQLITE_OK && i < chunk_count; i++) {
-        if (query_interrupted) code = SQLITE_INTERRUPT;
+        if (query_stops(q)) code = SQLITE_INTERRUPT;
         cli_progress_show(&q->progress, i, chunk_count);
         if (code == SQLITE_OK)
             code = query_rows_load(q, &from, chunks[i], tested);

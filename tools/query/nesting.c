@@ -104,7 +104,7 @@ static bool add_zone(walk *w, const ts_event *e)
     return push(s, (open_zone){ end_ns, number });
 }
 
-static int walk_zones(ts_reader *reader, walk *w)
+static int walk_zones(const query *q, ts_reader *reader, walk *w)
 {
     const ts_filter zones = { .kinds = TS_FILTER(ZONE) };
     ts_cursor *cursor;
@@ -114,14 +114,14 @@ static int walk_zones(ts_reader *reader, walk *w)
     int code = SQLITE_OK;
     while (code == SQLITE_OK && ts_cursor_next(cursor, &event)) {
         if (!add_zone(w, &event)) code = SQLITE_NOMEM;
-        if (!(++seen & 0xFFFF) && query_interrupted) code = SQLITE_INTERRUPT;
+        if (!(++seen & 0xFFFF) && query_stops(q)) code = SQLITE_INTERRUPT;
     }
     if (ts_cursor_result(cursor) == TS_ERR_MEMORY) code = SQLITE_NOMEM;
     ts_cursor_close(cursor);
     return code;
 }
 
-int query_nesting_make(query_file *file)
+int query_nesting_make(const query *q, query_file *file)
 {
     if (file->nesting) return SQLITE_OK;
     query_nesting *const to = calloc(1, sizeof *to);
@@ -129,7 +129,7 @@ int query_nesting_make(query_file *file)
     file->nesting = to;
     walk w = { .to = to };
     int code = list_zones(file->trace.reader, to) ? SQLITE_OK : SQLITE_NOMEM;
-    if (code == SQLITE_OK) code = walk_zones(file->trace.reader, &w);
+    if (code == SQLITE_OK) code = walk_zones(q, file->trace.reader, &w);
     for (uint32_t i = 0; i < w.stack_count; i++)
         free(w.stacks[i].items);
     free(w.stacks);

@@ -2,6 +2,7 @@
     output.c - rows as a table, as CSV and as JSON
 */
 #include "tools/query/output.h"
+#include "tools/query/csv.h"
 
 #ifdef TRACESMITH_SQLITE
 
@@ -19,6 +20,7 @@ struct query_output {
     int columns;
     uint64_t rows;
     char **names;
+    csv_buffer csv; // not printed yet
     // Tables: the first rows are buffered until the widths are known.
     cell *waiting;
     size_t waiting_rows;
@@ -29,32 +31,22 @@ struct query_output {
     uint64_t shown;
     bool lines;          // no table fits: prints a line for each non-NULL value
     uint32_t name_width; // of names in such lines
+    ts_sql_value *values; // a row, for QUERY_VALUES
+    bool refused;         // the caller took no names
 };
 
 /* ---- Names -------------------------------------------------------------- */
 
 // Returns a unique name: a second "n" becomes "n_2", because JSON keys must
 // differ.
-static char *column_name(const query_output *o, int column)
+static char *column_name(sqlite3_stmt *named, int column)
 {
-    const char *const name = sqlite3_column_name(o->statement, column);
+    const char *const name = sqlite3_column_name(named, column);
     uint32_t same = 1;
     for (int i = 0; i < column; i++)
-        same += !strcmp(sqlite3_column_name(o->statement, i), name);
+        same += !strcmp(sqlite3_column_name(named, i), name);
     return same > 1 ? sqlite3_mprintf("%s_%u", name, same)
                     : sqlite3_mprintf("%s", name);
-}
-
-// exact: with enough digits to read back the same number.
-static cli_text real_text(double real, bool exact)
-{
-    cli_text text = cli_format("%.15g", real);
-    for (int digits = 16; exact && digits <= 17; digits++) {
-        if (!(strtod(text.s, NULL) < real) && !(strtod(text.s, NULL) > real))
-            break;
-        text = cli_format("%.*g", digits, real);
-    }
-    return text;
 }
 
 static const char *text_of(const query_output *o, int i, size_t *size,
@@ -63,8 +55,7 @@ static const char *text_of(const query_output *o, int i, size_t *size,
     switch (sqlite3_column_type(o->statement, i)) {
     case SQLITE_NULL: return NULL;
     case SQLITE_FLOAT:
-        *made = real_text(sqlite3_column_double(o->statement, i),
-                          o->q->mode == QUERY_CSV);
+        *made = csv_real_text(sqlite3_column_double(o->statement, i), false);
         *size = strlen(made->s);
         return made->s;
     default: {
@@ -78,44 +69,60 @@ static const char *text_of(const query_output *o, int i, size_t *size,
 
 /* ---- CSV ---------------------------------------------------------------- */
 
-// Keeps line breaks, in quotes; replaces other control characters.
-static void put_csv(const char *text, size_t size)
+enum { CSV_BYTES = 1 << 16 }; // are printed at once
+
+static bool csv_flush(query_output *o)
 {
-    if (!strpbrk(text, ",\"\r\n") && strlen(text) == size) {
-        cli_put_text(cli_stdout(), text, size);
+    fwrite(o->csv.data, 1, o->csv.size, cli_stdout());
+    o->csv.size = 0;
+    return !o->csv.failed;
+}
+
+static void csv_names(query_output *o)
+{
+    for (int i = 0; i < o->columns; i++) {
+        if (i) csv_put_bytes(&o->csv, ",", 1);
+        csv_put_text(&o->csv, o->names[i], strlen(o->names[i]));
+    }
+    csv_put_bytes(&o->csv, "\n", 1);
+}
+
+static void csv_cell(query_output *o, int i)
+{
+    switch (sqlite3_column_type(o->statement, i)) {
+    case SQLITE_NULL: return;
+    case SQLITE_INTEGER:
+        csv_put_integer(&o->csv, sqlite3_column_int64(o->statement, i));
         return;
+    case SQLITE_FLOAT:
+        csv_put_real(&o->csv, sqlite3_column_double(o->statement, i));
+        return;
+    default: {
+        const char *const text =
+            (const char *)sqlite3_column_text(o->statement, i);
+        if (text)
+            csv_put_text(&o->csv, text,
+                         (size_t)sqlite3_column_bytes(o->statement, i));
     }
-    putc('"', cli_stdout());
-    size_t from = 0;
-    for (size_t i = 0; i <= size; i++) {
-        if (i < size && text[i] != '"' && text[i] != '\n') continue;
-        cli_put_text(cli_stdout(), text + from, i - from);
-        if (i < size && text[i] == '"') putc('"', cli_stdout());
-        if (i < size) putc(text[i], cli_stdout());
-        from = i + 1;
     }
-    putc('"', cli_stdout());
 }
 
-static void csv_names(const query_output *o)
+static bool csv_row(query_output *o)
 {
     for (int i = 0; i < o->columns; i++) {
-        if (i) putc(',', cli_stdout());
-        put_csv(o->names[i], strlen(o->names[i]));
+        if (i) csv_put_bytes(&o->csv, ",", 1);
+        csv_cell(o, i);
     }
-    putc('\n', cli_stdout());
+    csv_put_bytes(&o->csv, "\n", 1);
+    return o->csv.size < CSV_BYTES ? !o->csv.failed : csv_flush(o);
 }
 
-static void csv_row(const query_output *o)
+void query_output_lines(query_output *o, const void *text, size_t size,
+                        uint64_t rows)
 {
-    for (int i = 0; i < o->columns; i++) {
-        cli_text made;
-        size_t size = 0;
-        const char *const text = text_of(o, i, &size, &made);
-        if (i) putc(',', cli_stdout());
-        if (text) put_csv(text, size);
-    }
-    putc('\n', cli_stdout());
+    csv_flush(o);
+    fwrite(text, 1, size, cli_stdout());
+    o->rows += rows;
 }
 
 /* ---- JSON --------------------------------------------------------------- */
@@ -155,6 +162,47 @@ static void json_row(query_output *o)
         }
     }
     cli_json_close(json, '}');
+}
+
+/* ---- Values ------------------------------------------------------------- */
+
+static bool values_begin(const query_output *o)
+{
+    const ts_sql_rows *const to = o->q->rows_to;
+    return to->columns(to->user, (const char *const *)o->names,
+                       (size_t)o->columns);
+}
+
+static ts_sql_value value_of(const query_output *o, int i)
+{
+    ts_sql_value value = { .type = TS_SQL_TEXT };
+    switch (sqlite3_column_type(o->statement, i)) {
+    case SQLITE_NULL: value.type = TS_SQL_NULL; break;
+    case SQLITE_INTEGER:
+        value.type = TS_SQL_INTEGER;
+        value.integer = sqlite3_column_int64(o->statement, i);
+        break;
+    case SQLITE_FLOAT:
+        value.type = TS_SQL_REAL;
+        value.real = sqlite3_column_double(o->statement, i);
+        break;
+    default: {
+        const char *const text =
+            (const char *)sqlite3_column_text(o->statement, i);
+        value.text.text = text ? text : "";
+        value.text.size = (size_t)sqlite3_column_bytes(o->statement, i);
+    }
+    }
+    return value;
+}
+
+static bool values_row(query_output *o)
+{
+    const ts_sql_rows *const to = o->q->rows_to;
+    if (o->refused) return false;
+    for (int i = 0; i < o->columns; i++)
+        o->values[i] = value_of(o, i);
+    return to->row(to->user, o->values, (size_t)o->columns);
 }
 
 /* ---- Tables ------------------------------------------------------------- */
@@ -364,14 +412,17 @@ static void forget(query_output *o)
         free(o->waiting[i].text);
     for (int i = 0; o->names && i < o->columns; i++)
         sqlite3_free(o->names[i]);
+    csv_close(&o->csv);
     free(o->names);
     free(o->waiting);
     free(o->widths);
     free(o->right);
+    free(o->values);
     free(o);
 }
 
-query_output *query_output_open(query *q, sqlite3_stmt *statement)
+query_output *query_output_open(query *q, sqlite3_stmt *statement,
+                                sqlite3_stmt *named)
 {
     const int columns = sqlite3_column_count(statement);
     const size_t size = (size_t)columns;
@@ -385,24 +436,27 @@ query_output *query_output_open(query *q, sqlite3_stmt *statement)
     o->right = calloc(size, sizeof *o->right);
     o->waiting =
         q->mode == QUERY_TABLE ? calloc(size * LOOK_AT, sizeof(cell)) : NULL;
-    bool done = o->names && o->widths && o->right &&
+    o->values = calloc(size, sizeof *o->values);
+    bool done = o->names && o->widths && o->right && o->values &&
                 (o->waiting || q->mode != QUERY_TABLE);
     for (int i = 0; done && i < columns; i++)
-        done = (o->names[i] = column_name(o, i)) != NULL;
+        done = (o->names[i] = column_name(named, i)) != NULL;
     if (!done) {
         forget(o);
         return NULL;
     }
     if (q->mode == QUERY_CSV) csv_names(o);
     if (q->mode == QUERY_JSON) json_begin(o);
+    if (q->mode == QUERY_VALUES) o->refused = !values_begin(o);
     return o;
 }
 
 bool query_output_row(query_output *o)
 {
     o->rows++;
-    if (o->q->mode == QUERY_CSV) csv_row(o);
+    if (o->q->mode == QUERY_CSV) return csv_row(o);
     if (o->q->mode == QUERY_JSON) json_row(o);
+    if (o->q->mode == QUERY_VALUES) return values_row(o);
     return o->q->mode != QUERY_TABLE || table_row(o);
 }
 
@@ -410,6 +464,7 @@ uint64_t query_output_close(query_output *o, bool complete)
 {
     const uint64_t rows = o->rows;
     const bool table = o->q->mode == QUERY_TABLE;
+    if (o->q->mode == QUERY_CSV) csv_flush(o);
     if (table && !o->settled && (rows || complete)) settle(o);
     if (table && !rows && complete) cli_print("(no rows)\n");
     if (o->q->mode == QUERY_JSON) {

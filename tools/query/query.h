@@ -9,13 +9,15 @@
 #define TS_QUERY_H
 
 #include "tools/cli/cli.h"
+#include "tools/tracesmith_tools.h"
 
 typedef struct query query;
 
 typedef enum query_mode {
     QUERY_TABLE = 0, // for people, fitted to the terminal's width
     QUERY_CSV = 1,   // RFC 4180, with a header line
-    QUERY_JSON = 2   // one object
+    QUERY_JSON = 2,  // one object
+    QUERY_VALUES = 3 // to the functions of query_set_rows
 } query_mode;
 
 // Opens `count` traces; 0 is enough for query_schema and query_tables. NULL,
@@ -34,9 +36,18 @@ bool query_set(query *q, const char *assignment);
 // of report.sql"); NULL: the text is from the command line.
 int query_run(query *q, const char *sql, const char *where);
 void query_set_mode(query *q, query_mode mode);
+// Whether aggregates are answered from columns, where that is possible (true).
+void query_set_pushdown(query *q, bool pushdown);
+// Where rows go in QUERY_VALUES. rows must outlive the calls of query_run.
+void query_set_rows(query *q, const ts_sql_rows *rows);
+
+// Bounds the calls of query_run that follow.
+void query_limit(query *q, const ts_sql_limits *limits);
 
 // Returns the number of rows of the last statement.
 uint64_t query_row_count(const query *q);
+// Whether it had more of them than a bound allows.
+bool query_has_more(const query *q);
 
 // Prints the tables and the meaning of their columns.
 int query_schema(const query *q, const char *table); // NULL: all

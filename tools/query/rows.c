@@ -157,19 +157,65 @@ static bool fill(query *q, query_rows *rows, const query_chunk *chunk,
     return true;
 }
 
-int query_rows_load(query *q, query_rows *rows, const query_chunk *chunk,
-                    uint64_t uses)
+uint64_t query_rows_columns(uint64_t uses)
 {
-    ts_reader *const reader = q->files[chunk->file].trace.reader;
+    static const struct {
+        uint64_t raw, columns;
+    } more[] = {
+        { RAW_START, TS_COLUMN_BIT(START) },
+        { RAW_END, TS_COLUMN_BIT(START) | TS_COLUMN_BIT(DURATION) },
+        { RAW_DURATION, TS_COLUMN_BIT(DURATION) },
+        { RAW_TRACK, TS_COLUMN_BIT(TRACK) },
+        { RAW_LABEL, TS_COLUMN_BIT(LAUNCH) | TS_COLUMN_BIT(NAME) },
+        { RAW_QUEUED_NS, TS_COLUMN_BIT(QUEUED) | TS_COLUMN_BIT(START) },
+        { RAW_SUBMITTED_NS, TS_COLUMN_BIT(SUBMITTED) | TS_COLUMN_BIT(START) },
+        { RAW_COPY, TS_COLUMN_BIT(TYPE) },
+        { RAW_ELEMENT, TS_COLUMN_BIT(TYPE) },
+        { RAW_TEXT, TS_COLUMN_BIT(TEXT) },
+    };
+    uint64_t columns = uses & (RAW_BIT(TS_COLUMN_LIMIT) - 1);
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        if (uses >> more[i].raw & 1) columns |= more[i].columns;
+    return columns;
+}
+
+int query_rows_prepare(query *q, uint64_t uses)
+{
+    int code = SQLITE_OK;
+    for (uint32_t i = 0; uses & NESTING && i < q->file_count; i++)
+        if (code == SQLITE_OK) code = query_nesting_make(q, &q->files[i]);
+    return code;
+}
+
+static void begin(query_rows *rows, const query_chunk *chunk)
+{
     rows->count = rows->total = 0;
     rows->order = NULL;
     rows->first_row = chunk->first_row;
     rows->columns_file = chunk->file;
-    const int nested =
-        uses & NESTING ? query_nesting_make(&q->files[chunk->file]) : SQLITE_OK;
+}
+
+bool query_rows_show(query *q, query_rows *rows, const query_chunk *chunk,
+                     const ts_columns *columns, uint64_t uses)
+{
+    begin(rows, chunk);
+    rows->columns = *columns;
+    const bool filled = fill(q, rows, chunk, uses);
+    rows->columns = (ts_columns){ 0 }; // they are the caller's
+    return filled;
+}
+
+int query_rows_load(query *q, query_rows *rows, const query_chunk *chunk,
+                    uint64_t uses)
+{
+    ts_reader *const reader = q->files[chunk->file].trace.reader;
+    begin(rows, chunk);
+    const int nested = uses & NESTING
+                           ? query_nesting_make(q, &q->files[chunk->file])
+                           : SQLITE_OK;
     if (nested != SQLITE_OK) return nested;
-    const ts_result result =
-        ts_reader_decode(reader, chunk->index, &rows->columns);
+    const ts_result result = ts_reader_decode_columns(
+        reader, chunk->index, query_rows_columns(uses), &rows->columns);
     if (result == TS_ERR_MEMORY) return SQLITE_NOMEM;
     q->counts.chunks++;
     if (result != TS_OK) {
@@ -182,6 +228,32 @@ int query_rows_load(query *q, query_rows *rows, const query_chunk *chunk,
 
 /* ---- Choosing ----------------------------------------------------------- */
 
+// Keeps those of the first `count` picked rows that pass a test.
+static uint32_t pick(const query *q, const query_rows *rows, query_test *test,
+                     uint32_t count)
+{
+    const uint32_t file = (uint32_t)rows->constant[RAW_FILE];
+    const uint64_t *const values = rows->values[test->raw];
+    uint32_t *const picked = rows->picked;
+    uint32_t kept = 0;
+    if (query_test_is_range(test) && values) {
+        // Without branches: which rows pass cannot be foreseen.
+        const uint64_t low = (uint64_t)test->low;
+        const uint64_t span = (uint64_t)test->high - low;
+        for (uint32_t i = 0; i < count; i++) {
+            const uint32_t row = picked[i];
+            picked[kept] = row;
+            kept += values[row] - low <= span;
+        }
+        return kept;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (query_test_row(q, test, file,
+                           query_raw(rows, test->raw, picked[i])))
+            picked[kept++] = picked[i];
+    return kept;
+}
+
 int query_rows_pick(const query *q, query_rows *rows, query_test *tests,
                     size_t count)
 {
@@ -193,20 +265,11 @@ int query_rows_pick(const query *q, query_rows *rows, query_test *tests,
         if (!rows->picked) return SQLITE_NOMEM;
     }
     uint32_t *const picked = rows->picked;
-    uint32_t left = 0;
-    const uint32_t file = (uint32_t)rows->constant[RAW_FILE];
-    for (uint32_t i = 0; i < rows->total; i++)
-        if (query_test_row(q, &tests[0], file,
-                           query_raw(rows, tests[0].raw, i)))
-            picked[left++] = i;
-    for (size_t t = 1; t < count; t++) {
-        uint32_t kept = 0;
-        for (uint32_t i = 0; i < left; i++)
-            if (query_test_row(q, &tests[t], file,
-                               query_raw(rows, tests[t].raw, picked[i])))
-                picked[kept++] = picked[i];
-        left = kept;
-    }
+    uint32_t left = rows->total;
+    for (uint32_t i = 0; i < left; i++)
+        picked[i] = i;
+    for (size_t t = 0; t < count; t++)
+        left = pick(q, rows, &tests[t], left);
     rows->order = picked;
     rows->count = left;
     return SQLITE_OK;

@@ -2,6 +2,7 @@
     run.c - running statements
 */
 #include "tools/query/output.h"
+#include "tools/query/pushdown/pushdown.h"
 #include "tools/cli/context.h"
 
 #ifdef TRACESMITH_SQLITE
@@ -33,6 +34,49 @@ void query_interrupts_end(void)
     if (!cli_is_tool) return;
     sigaction(SIGINT, &before, NULL);
     running = NULL;
+}
+
+/* ---- Bounds ------------------------------------------------------------- */
+
+static bool is_late(const query *q)
+{
+    return q->deadline_ns && cli_now_ns() >= q->deadline_ns;
+}
+
+bool query_stops(const query *q)
+{
+    const ts_sql_limits *const l = &q->limits;
+    return query_interrupted || is_late(q) || (l->stop && l->stop(l->user));
+}
+
+static int stops(void *user)
+{
+    return query_stops(user);
+}
+
+static void bounds_begin(query *q)
+{
+    enum { STEPS = 1000 };
+    q->deadline_ns = q->limits.time_ns ? cli_now_ns() + q->limits.time_ns : 0;
+    if (q->limits.time_ns || q->limits.stop)
+        sqlite3_progress_handler(q->db, STEPS, stops, q);
+}
+
+static void bounds_end(query *q)
+{
+    sqlite3_progress_handler(q->db, 0, NULL, NULL);
+    q->deadline_ns = 0;
+}
+
+static void say_stopped(const query *q)
+{
+    if (is_late(q))
+        cli_fail(q->tool, TS_ERR_STATE, NULL,
+                 "the query was not done after %s: ask for less, such as a "
+                 "span of time or one kind of events",
+                 cli_time((int64_t)q->limits.time_ns).s);
+    else
+        cli_fail(q->tool, TS_ERR_STATE, NULL, "interrupted");
 }
 
 /* ---- Values by name ----------------------------------------------------- */
@@ -154,8 +198,10 @@ static void say_error(const query *q, const char *sql, const char *statement,
 {
     const bool denied = sqlite3_errcode(q->db) == SQLITE_AUTH;
     const char *const message =
-        denied ? "a query can only read, and create temporary tables and views"
-               : sqlite3_errmsg(q->db);
+        !denied ? sqlite3_errmsg(q->db)
+        : q->limits.only_read
+            ? "this query can only read"
+            : "a query can only read, and create temporary tables and views";
     const char *const named = where ? where : "SQL";
     int offset = -1;
 #if SQLITE_VERSION_NUMBER >= 3038000
@@ -211,21 +257,69 @@ static void count_end(query *q)
                               .indexes = c->indexes - b->indexes };
 }
 
-static int step_all(query *q, sqlite3_stmt *statement)
+static void put_lines(query_output *output, sqlite3_stmt *statement)
 {
-    query_output *const output = sqlite3_column_count(statement)
-                                     ? query_output_open(q, statement)
-                                     : NULL;
+    const void *const text = sqlite3_column_blob(statement, 0);
+    query_output_lines(output, text, (size_t)sqlite3_column_bytes(statement, 0),
+                       (uint64_t)sqlite3_column_int64(statement, 1));
+}
+
+// code: of the first step; `named` names the columns.
+static int print_all(query *q, sqlite3_stmt *statement, sqlite3_stmt *named,
+                     int code)
+{
+    const bool lines = q->push && q->push->lines;
+    query_output *const output =
+        sqlite3_column_count(statement)
+            ? query_output_open(q, lines ? named : statement, named)
+            : NULL;
     if (!output && sqlite3_column_count(statement)) return SQLITE_NOMEM;
-    int code;
-    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+    const uint64_t first = q->limits.skip_rows, most = q->limits.rows;
+    uint64_t row = 0;
+    q->more = false;
+    if (code == SQLITE_OK) code = sqlite3_step(statement);
+    for (; code == SQLITE_ROW; code = sqlite3_step(statement)) {
         cli_progress_end(&q->progress);
-        if (output && !query_output_row(output)) code = SQLITE_NOMEM;
-        if (code == SQLITE_NOMEM || ferror(cli_stdout())) break;
+        if (lines) {
+            put_lines(output, statement);
+            if (ferror(cli_stdout())) break;
+            continue;
+        }
+        if (row++ < first) continue;
+        q->more = most && row - first > most;
+        if (q->more) break;
+        if (output && !query_output_row(output))
+            code = q->mode == QUERY_VALUES ? SQLITE_ABORT : SQLITE_NOMEM;
+        if (code != SQLITE_ROW) break;
+        if (q->mode != QUERY_VALUES && ferror(cli_stdout())) break;
     }
     cli_progress_end(&q->progress);
     if (output) q->printed = query_output_close(output, code == SQLITE_DONE);
-    return code == SQLITE_ROW ? SQLITE_DONE : code; // stdout is closed
+    return code == SQLITE_ROW ? SQLITE_DONE : code; // closed, or enough
+}
+
+// Runs what answers a statement from columns. False: it has to run as it is.
+static bool step_pushed(query *q, sqlite3_stmt *plain, int *code)
+{
+    sqlite3_stmt *const statement = query_push_prepare(q, plain);
+    if (!statement) return false;
+    bool done = bind_all(q, statement);
+    if (done) *code = sqlite3_step(statement);
+    // All rows are added up before the first is given. An error is what the
+    // plain statement makes of it.
+    done = done && (*code == SQLITE_ROW || *code == SQLITE_DONE ||
+                    *code == SQLITE_INTERRUPT || *code == SQLITE_NOMEM);
+    if (done) *code = print_all(q, statement, plain, *code);
+    sqlite3_finalize(statement);
+    query_push_end(q);
+    return done;
+}
+
+static int step_all(query *q, sqlite3_stmt *statement)
+{
+    int code;
+    if (step_pushed(q, statement, &code)) return code;
+    return print_all(q, statement, statement, SQLITE_OK);
 }
 
 bool query_execute(query *q, const char *sql)
@@ -250,9 +344,11 @@ static bool run_one(query *q, const char *sql, const char *at,
     const bool bound = bind_all(q, statement);
     const int code = bound ? step_all(q, statement) : SQLITE_DONE;
     if (code == SQLITE_INTERRUPT)
-        cli_fail(q->tool, TS_ERR_STATE, NULL, "interrupted");
+        say_stopped(q);
     else if (code == SQLITE_NOMEM)
         cli_fail(q->tool, TS_ERR_MEMORY, NULL, "not enough memory");
+    else if (code == SQLITE_ABORT)
+        cli_fail(q->tool, TS_ERR_STATE, NULL, "the caller took no more rows");
     else if (code != SQLITE_DONE)
         say_error(q, sql, at, where);
     sqlite3_finalize(statement);
@@ -264,7 +360,8 @@ static bool run_one(query *q, const char *sql, const char *at,
 int query_run(query *q, const char *sql, const char *where)
 {
     query_interrupts_begin(q);
-    bool good = true;
+    bounds_begin(q);
+    bool good = true, complete = true;
     if (q->mode == QUERY_JSON) {
         q->json = (cli_json){ .out = cli_stdout(), .lines = 4 };
         cli_json_open(&q->json, NULL, '{');
@@ -278,11 +375,12 @@ int query_run(query *q, const char *sql, const char *where)
             say_error(q, sql, at, where);
             good = false;
         } else if (statement) {
-            if (q->mode != QUERY_JSON && results &&
+            if (q->mode < QUERY_JSON && results &&
                 sqlite3_column_count(statement))
                 putc('\n', cli_stdout());
             results += sqlite3_column_count(statement) > 0;
             good = run_one(q, sql, at, statement, where);
+            complete = complete && !q->more;
         }
     }
     if (q->mode == QUERY_JSON) {
@@ -292,12 +390,13 @@ int query_run(query *q, const char *sql, const char *where)
             damaged += ts_reader_damage_count(q->files[i].trace.reader);
         }
         cli_json_close(&q->json, ']');
-        cli_json_bool(&q->json, "complete", good);
+        cli_json_bool(&q->json, "complete", good && complete);
         cli_json_uint(&q->json, "lost_records", lost);
         cli_json_uint(&q->json, "damaged_places", damaged);
         cli_json_close(&q->json, '}');
         putc('\n', cli_stdout());
     }
+    bounds_end(q);
     query_interrupts_end();
     return good ? CLI_OK : CLI_FAILED;
 }

@@ -5,7 +5,7 @@
 
 #ifdef TRACESMITH_SQLITE
 
-static bool run(query *q, char *sql)
+bool query_run_made(query *q, char *sql)
 {
     const int code =
         sql ? sqlite3_exec(q->db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
@@ -38,8 +38,9 @@ static char *create_text(const query *q, const query_table *table)
 static bool save_table(query *q, const query_table *table)
 {
     if (!strcmp(table->name, "query_stats")) return true;
-    return run(q, create_text(q, table)) &&
-           run(q, sqlite3_mprintf(
+    return query_run_made(q, create_text(q, table)) &&
+           query_run_made(
+               q, sqlite3_mprintf(
                       "INSERT INTO saved.\"%w\" SELECT * FROM main.\"%w\"",
                       table->name, table->name));
 }
@@ -52,15 +53,18 @@ static bool save_tables(query *q)
         if (!save_table(q, table)) return false;
     for (size_t i = 0; (view = query_view_at(i)) != NULL; i++) {
         char *const text = query_view_text(q, view, "saved.");
-        if (!run(q, text)) return false;
+        if (!query_run_made(q, text)) return false;
     }
-    return run(q, sqlite3_mprintf("CREATE INDEX saved.gpu_op_correlation "
+    return query_run_made(
+               q, sqlite3_mprintf("CREATE INDEX saved.gpu_op_correlation "
                                   "ON gpu_op(correlation)")) &&
-           run(q, sqlite3_mprintf("CREATE INDEX saved.api_call_correlation "
+           query_run_made(
+               q, sqlite3_mprintf("CREATE INDEX saved.api_call_correlation "
                                   "ON api_call(correlation)")) &&
-           run(q, sqlite3_mprintf("CREATE INDEX saved.name_id ON name(id)")) &&
-           run(q, sqlite3_mprintf("CREATE INDEX saved.StringIds_id "
-                                  "ON StringIds(id)"));
+           query_run_made(
+               q, sqlite3_mprintf("CREATE INDEX saved.name_id ON name(id)")) &&
+           query_run_made(q, sqlite3_mprintf("CREATE INDEX saved.StringIds_id "
+                                             "ON StringIds(id)"));
 }
 
 // The statement is first compiled alone, to check that it only reads.
@@ -87,24 +91,26 @@ static bool save_result(query *q, const char *sql)
     return done;
 }
 
-static bool save(query *q, const char *path, const char *sql)
+// Fills the new file as one transaction.
+static bool save(query *q, const char *path, query_fill fill, void *user)
 {
-    return run(q, sqlite3_mprintf("ATTACH %Q AS saved", path)) &&
-           run(q, sqlite3_mprintf("PRAGMA saved.journal_mode = OFF")) &&
-           run(q, sqlite3_mprintf("PRAGMA saved.synchronous = OFF")) &&
-           run(q, sqlite3_mprintf("BEGIN")) &&
-           (sql ? save_result(q, sql) : save_tables(q)) &&
-           run(q, sqlite3_mprintf("COMMIT"));
+    return query_run_made(q, sqlite3_mprintf("ATTACH %Q AS saved", path)) &&
+           query_run_made(q,
+                          sqlite3_mprintf("PRAGMA saved.journal_mode = OFF")) &&
+           query_run_made(q,
+                          sqlite3_mprintf("PRAGMA saved.synchronous = OFF")) &&
+           query_run_made(q, sqlite3_mprintf("BEGIN")) && fill(q, user) &&
+           query_run_made(q, sqlite3_mprintf("COMMIT"));
 }
 
-int query_save(query *q, const char *path, const char *sql)
+bool query_save_by(query *q, const char *path, query_fill fill, void *user)
 {
     cli_out out; // SQLite writes the file, but would not report why it cannot
-    if (!cli_out_open(&out, q->tool, path)) return CLI_FAILED;
+    if (!cli_out_open(&out, q->tool, path)) return false;
     query_interrupts_begin(q);
     q->failure = NULL;
     q->trusted = true;
-    const bool done = out.temporary && save(q, out.temporary, sql);
+    const bool done = out.temporary && save(q, out.temporary, fill, user);
     if (!done)
         cli_fail(q->tool, TS_ERR_IO, path, "cannot be saved: %s",
                  !out.temporary ? "not a regular file"
@@ -116,7 +122,18 @@ int query_save(query *q, const char *path, const char *sql)
     query_interrupts_end();
     cli_progress_end(&q->progress);
     query_print_damage(q);
-    return cli_out_close(&out, done) ? CLI_OK : CLI_FAILED;
+    return cli_out_close(&out, done);
+}
+
+static bool fill(query *q, void *sql)
+{
+    return sql ? save_result(q, sql) : save_tables(q);
+}
+
+int query_save(query *q, const char *path, const char *sql)
+{
+    return query_save_by(q, path, fill, (void *)(uintptr_t)sql) ? CLI_OK
+                                                                : CLI_FAILED;
 }
 
 #endif

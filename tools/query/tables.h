@@ -82,7 +82,7 @@ typedef enum query_show {
     SHOW_FILE,
     SHOW_LAUNCH, // SHOW_LAUNCH + i: grid, block, cluster, registers, memory
     SHOW_LAUNCH_END = SHOW_LAUNCH + 13,
-    SHOW_VALUE, // of a counter or zone_arg, by its type
+    SHOW_VALUE, // of a counter, sample or zone_arg, by its type
     SHOW_TEXT
 } query_show;
 
@@ -210,12 +210,15 @@ struct query {
     uint32_t file_count;
     sqlite3 *db;
     query_mode mode;
+    const ts_sql_rows *rows_to;       // of QUERY_VALUES
     query_counts counts, begun, last; // now; at the statement's start;
                                       // of the previous statement
     query_setting *settings;
     size_t setting_count;
     struct query_graph *graph; // graph.c
     struct query_names *names; // db.c
+    struct query_push *push;   // what ts_sums is now; NULL: nothing
+    bool push_off;             // no statement is answered by ts_sums
     query_regex *regex;        // the last one compiled
     struct query_source *sources;
     cli_json json;
@@ -223,9 +226,12 @@ struct query {
     const char *failure; // why a table cannot return rows
     bool trusted;        // the authorizer allows everything
     cli_progress progress;
+    ts_sql_limits limits;
+    uint64_t deadline_ns; // of the present call; 0: none
+    bool more;            // the previous statement had more rows than allowed
 };
 
-// Set by Ctrl-C; long operations poll it.
+// Set by Ctrl-C.
 extern volatile sig_atomic_t query_interrupted;
 
 // Returns the track with this id; NULL if the trace has none.
@@ -262,12 +268,19 @@ int query_connect(const query_source *source, size_t size,
                   bool (*prepare)(sqlite3_vtab *table),
                   int (*close)(sqlite3_vtab *table), sqlite3_vtab **made);
 
+// As sqlite3_declare_vtab, which is allowed although a query is not.
+int query_declare(query *q, const char *text);
+
 // Returns the demangled name, without parameters if `brief`. Lifetime: that of
 // the query.
 ts_text query_demangled(query *q, ts_text name, bool brief);
 
+// Whether to give up: Ctrl-C, or a bound of the query is reached. Long
+// operations ask.
+bool query_stops(const query *q);
+
 // Computes file->nesting. Returns SQLITE_OK, _NOMEM or _INTERRUPT.
-int query_nesting_make(query_file *file);
+int query_nesting_make(const query *q, query_file *file);
 void query_nesting_close(query_file *file);
 // Between these two calls Ctrl-C interrupts the running statement; only in
 // tools, not in the library.
@@ -275,6 +288,12 @@ void query_interrupts_begin(query *q);
 void query_interrupts_end(void);
 // Runs one statement that returns no rows, with the parameters bound.
 bool query_execute(query *q, const char *sql);
+// Runs what sqlite3_mprintf made, and frees it. False: failed, or sql is NULL.
+bool query_run_made(query *q, char *sql);
+// Writes a new database, or no file: `fill` makes the tables of the schema
+// `saved`. Prints why it failed.
+typedef bool (*query_fill)(query *q, void *user);
+bool query_save_by(query *q, const char *path, query_fill fill, void *user);
 // Reports damage on stderr that was found since the last call.
 void query_print_damage(query *q);
 // Returns a "CREATE VIEW ..."; free it with sqlite3_free. prefix: "" or
@@ -336,6 +355,13 @@ static inline uint64_t query_raw(const query_rows *rows, uint32_t raw,
 // if the chunk is damaged, or SQLITE_NOMEM.
 int query_rows_load(query *q, query_rows *rows, const query_chunk *chunk,
                     uint64_t uses);
+// Returns the columns of the trace that raw numbers are made of.
+uint64_t query_rows_columns(uint64_t uses);
+// As query_rows_load, of columns that the caller has decoded.
+// query_rows_prepare comes first, on one thread. False: no memory.
+int query_rows_prepare(query *q, uint64_t uses);
+bool query_rows_show(query *q, query_rows *rows, const query_chunk *chunk,
+                     const ts_columns *columns, uint64_t uses);
 struct query_test;
 // Keeps only the rows that pass all tests. Returns SQLITE_OK or SQLITE_NOMEM.
 int query_rows_pick(const query *q, query_rows *rows, struct query_test *tests,
@@ -391,6 +417,11 @@ int query_test_open(query_test *test, uint8_t raw, uint8_t show, uint8_t op,
 void query_test_close(query_test *test);
 bool query_test_row(const query *q, query_test *test, uint32_t file,
                     uint64_t raw);
+// Returns whether a raw number passes if it is in [low, high], which is not
+// empty.
+bool query_test_is_range(const query_test *test);
+// Returns whether a raw number is shown as an integer, in *number.
+bool query_show_number(uint32_t show, uint64_t raw, int64_t *number);
 // Returns whether any row of a chunk can pass, by the chunk's facts alone.
 bool query_test_chunk(const query *q, query_test *test,
                       const query_chunk *chunk);

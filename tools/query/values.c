@@ -29,8 +29,8 @@ static query_cell show_word(uint32_t show, uint64_t raw)
     static const char *const dependencies[] = { "unknown", "control", "data" };
     static const char *const types[] = { NULL, "integer", "real", "text" };
     static const char *const modes[] = {
-        "none",         "read",         "write",         "read+write",
-        "none, coarse", "read, coarse", "write, coarse", "read+write, coarse"
+        NULL, "read",         "write",         "read+write",
+        NULL, "read, coarse", "write, coarse", "read+write, coarse"
     };
     switch (show) {
     case SHOW_COPY: return ONE_OF(copies, raw);

@@ -29,6 +29,17 @@ void query_set_mode(query *q, query_mode mode)
     (void)q;
     (void)mode;
 }
+
+void query_set_pushdown(query *q, bool pushdown)
+{
+    (void)q;
+    (void)pushdown;
+}
+void query_set_rows(query *q, const ts_sql_rows *rows)
+{
+    (void)q;
+    (void)rows;
+}
 int query_run(query *q, const char *sql, const char *where)
 {
     return q && sql && where ? CLI_OK : CLI_FAILED;
@@ -45,7 +56,16 @@ int query_save(query *q, const char *path, const char *sql)
 {
     return q && path && sql ? CLI_OK : CLI_FAILED;
 }
+void query_limit(query *q, const ts_sql_limits *limits)
+{
+    (void)q;
+    (void)limits;
+}
 uint64_t query_row_count(const query *q)
+{
+    return q != NULL;
+}
+bool query_has_more(const query *q)
 {
     return q != NULL;
 }

@@ -2,6 +2,7 @@
     choose.c - the selection by --ops and --zone
 */
 #include "tools/replay/replay.h"
+#include "tools/cli/search.h"
 
 // A time span in which a thread was within a selected zone.
 typedef struct interval {
@@ -191,12 +192,11 @@ static bool in_span(const file_zones *z, uint32_t thread, int64_t time)
 {
     size_t low = 0, high = z->count;
     while (low < high) { // finds the first span that begins later
-        const size_t middle = low + (high - low) / 2;
+        const size_t middle = cli_middle(low, high);
         const interval *const s = &z->intervals[middle];
-        if (s->thread < thread || (s->thread == thread && s->from_ns <= time))
-            low = middle + 1;
-        else
-            high = middle;
+        cli_halve(&low, &high,
+                  s->thread < thread ||
+                      (s->thread == thread && s->from_ns <= time));
     }
     return low && z->intervals[low - 1].thread == thread &&
            time < z->intervals[low - 1].to_ns;

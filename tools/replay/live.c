@@ -50,13 +50,6 @@ static void stop(int number)
     stopped = number;
 }
 
-static uint64_t clock_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 // Converts real time to time of the schedule. Multiplies in two steps, as the
 // product might overflow; saturates.
 static int64_t scaled(uint64_t real_ns, uint64_t speed)
@@ -243,7 +236,8 @@ static void draw(live *l)
             hidden++;
     }
     if (hidden) {
-        printf("  and %zu streams more\x1b[K\n", hidden);
+        printf("  and %s\x1b[K\n",
+               cli_counted(hidden, "more stream", "more streams").s);
         l->drawn++;
     }
     fflush(stdout);
@@ -290,9 +284,9 @@ static void advance(live *l, bool screen)
 static void play(live *l, bool screen)
 {
     const ts_replay_stats *const s = ts_replay_result(l->job->replay);
-    const uint64_t from = clock_ns();
+    const uint64_t from = cli_now_ns();
     while (!stopped && !ferror(stdout)) {
-        const uint64_t real = clock_ns() - from;
+        const uint64_t real = cli_now_ns() - from;
         l->now_ns = s->start_ns + scaled(real, l->speed);
         advance(l, screen);
         if (screen) draw(l);

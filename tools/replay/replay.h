@@ -66,6 +66,8 @@ void replay_name_files(replay_job *job);
 
 // Opens the traces. False, with the reason on stderr, if one cannot be read.
 bool replay_files_open(replay_job *job, char **paths, uint32_t count);
+// Closes the traces and frees what was computed from them, also after a failed
+// open. Close the replay first.
 void replay_files_close(replay_job *job);
 // Checks that a trace can be written to a path. False, with the reason on
 // stderr, if the path is one of the replayed traces, or not a regular file.
@@ -84,8 +86,9 @@ ts_result replay_run(replay_job *job, uint64_t loops);
 typedef struct replay_list {
     uint32_t *tracks, *files;
     size_t count, room;
-    const uint32_t *processes; // only tracks of these processes
-    size_t process_count;      // (0: all)
+    const uint32_t *processes;         // only tracks of these processes
+    size_t process_count;              // (0: all)
+    const struct replay_list *devices; // only streams of these (NULL: all)
 } replay_list;
 
 /*
@@ -95,7 +98,9 @@ typedef struct replay_list {
     list matches nothing.
 */
 bool replay_streams(const replay_job *job, const char *text, replay_list *list);
+// The same for devices, by number or name.
 bool replay_devices(const replay_job *job, const char *text, replay_list *list);
+// Frees a list.
 void replay_list_close(replay_list *list);
 
 /* ---- Operations by number and by zone (choose.c) ----------------- */
@@ -112,6 +117,8 @@ typedef struct replay_choice replay_choice;
 replay_choice *replay_choose(const replay_job *job, const char *ops,
                              const char *zones);
 void replay_choice_close(replay_choice *choice); // NULL is allowed
+// A ts_replay_desc.choose, with a replay_choice as `choice`: TS_SKIP_NOT, or
+// why the operation is left out.
 ts_skip replay_chosen(const ts_replay *replay, size_t index, void *choice);
 
 /* ---- Reports ------------------------------------------------------------ */
@@ -133,6 +140,8 @@ typedef struct replay_row {
 replay_row *replay_rows(const replay_job *job, int64_t cells);
 // The start of part number `cell` of a makespan divided into `cells` parts.
 int64_t replay_cell(int64_t makespan, int64_t cells, int64_t cell);
+// Returns busy_ns as a share of the device's span, from 0 to 1; 0 if it has
+// none.
 double replay_share(const replay_row *row, int64_t busy_ns);
 
 // Prints device:stream and the name, "0:2 (compute)", as far as the track has
@@ -140,7 +149,9 @@ double replay_share(const replay_row *row, int64_t busy_ns);
 void replay_put_track(FILE *out, const replay_job *job, uint32_t file,
                       const ts_track *track);
 
+// Returns the value of --deps that stands for a mode.
 const char *replay_deps_name(ts_deps deps);
+// Returns the value of --mode that stands for a mode.
 const char *replay_mode_name(ts_replay_mode mode);
 // Whether the replay reproduced the record; for a model, whether all operations
 // ran.
@@ -154,8 +165,10 @@ void replay_measure(replay_job *job);
 // Prints an operation or a call: "kernel saxpy on 0:2 (compute) at 1.5 ms".
 void replay_put_node(FILE *out, const replay_job *job, uint32_t node);
 
+// Prints the report for people: figures, lanes, verdict.
 void replay_text(const replay_job *job);
 void replay_print_lanes(const replay_job *job); // lanes.c
+// Prints the report as one JSON object.
 void replay_json(const replay_job *job);
 
 /* ---- Real time (live.c) ------------------------------------------ */

@@ -2,7 +2,6 @@
     run.c - opening the traces and running the replay
 */
 #include "tools/replay/replay.h"
-#include <time.h>
 
 bool replay_check_output(const replay_job *job, const char *path)
 {
@@ -82,13 +81,6 @@ ts_result replay_open(replay_job *job, ts_replay_desc desc)
 
 /* ---- Runs ---------------------------------------------------------------- */
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static int by_size(const void *left, const void *right)
 {
     const uint64_t *const a = left, *const b = right;
@@ -113,10 +105,10 @@ ts_result replay_run(replay_job *job, uint64_t loops)
     l->ns = calloc(loops, sizeof *l->ns);
     if (!l->ns) return TS_ERR_MEMORY;
     for (l->same = true; l->count < loops; l->count++) {
-        const uint64_t from = now_ns();
+        const uint64_t from = cli_now_ns();
         const ts_result result = run_once(job);
         if (result != TS_OK) return result;
-        l->ns[l->count] = now_ns() - from;
+        l->ns[l->count] = cli_now_ns() - from;
         const uint64_t got = ts_replay_result(job->replay)->digest;
         if (l->count && got != digest) l->same = false;
         digest = got;

@@ -102,9 +102,22 @@ static ts_track process_of(const ts_reader *reader, ts_track track)
     return track;
 }
 
-static bool is_allowed(const ts_reader *reader, ts_track track,
+static bool is_on_device(const ts_reader *reader, uint32_t file, ts_track track,
+                         const replay_list *devices)
+{
+    ts_track device;
+    if (!devices || !devices->count) return true;
+    if (!device_of(reader, track, &device)) return false;
+    for (size_t i = 0; i < devices->count; i++)
+        if (devices->tracks[i] == device.id && devices->files[i] == file)
+            return true;
+    return false;
+}
+
+static bool is_allowed(const ts_reader *reader, uint32_t file, ts_track track,
                        const replay_list *list)
 {
+    if (!is_on_device(reader, file, track, list->devices)) return false;
     if (!list->process_count) return true;
     track = process_of(reader, track);
     for (size_t i = 0; i < list->process_count; i++)
@@ -121,7 +134,8 @@ static bool collect(const replay_job *job, const choice *w, const char *text,
         const ts_reader *const reader = replay_reader(job, f);
         for (size_t i = 0; ts_reader_track_at(reader, i, &track); i++)
             if (w->matches(reader, &track, text, size) &&
-                is_allowed(reader, track, list) && !append(list, f, track.id))
+                is_allowed(reader, f, track, list) &&
+                !append(list, f, track.id))
                 return false;
     }
     return true;
@@ -154,7 +168,7 @@ void replay_put_track(FILE *out, const replay_job *job, uint32_t file,
 }
 
 // Prints all streams or devices of the trace in the form that options take.
-static void say_choice(FILE *out, const replay_job *job, const choice *w)
+static void print_choice(FILE *out, const replay_job *job, const choice *w)
 {
     enum { SHOWN = 16 };
     size_t count = 0;
@@ -178,8 +192,8 @@ static void say_choice(FILE *out, const replay_job *job, const choice *w)
 }
 
 // In a merged trace: prints the processes of the found tracks, each once.
-static bool say_processes(FILE *out, const replay_job *job,
-                          const replay_list *list, size_t first)
+static bool print_processes(FILE *out, const replay_job *job,
+                            const replay_list *list, size_t first)
 {
     enum { SHOWN = 8 };
     const ts_reader *const reader = replay_reader(job, 0);
@@ -211,9 +225,9 @@ static bool say_processes(FILE *out, const replay_job *job,
 
 // Notes on stderr that a number selected several streams, as users may expect
 // one.
-static void say_several(const replay_job *job, const choice *w,
-                        const char *text, size_t size, const replay_list *list,
-                        size_t found)
+static void print_several(const replay_job *job, const choice *w,
+                          const char *text, size_t size,
+                          const replay_list *list, size_t found)
 {
     uint64_t number;
     if (job->file_count > 1 || found < 2 || !parse_number(text, size, &number))
@@ -222,7 +236,7 @@ static void say_several(const replay_job *job, const choice *w,
     fprintf(out, "%s ", w->what);
     cli_put_text(out, text, size);
     fprintf(out, " occurs %zu times, all are selected: ", found);
-    const bool said = say_processes(out, job, list, list->count - found);
+    const bool said = print_processes(out, job, list, list->count - found);
     for (size_t i = list->count - found; !said && i < list->count; i++) {
         ts_track track;
         if (!ts_reader_track(replay_reader(job, list->files[i]),
@@ -239,13 +253,15 @@ static bool find_part(const replay_job *job, const choice *w, const char *text,
 {
     const size_t before = list->count;
     if (!collect(job, w, text, size, list)) return cli_out_of_memory(job->tool);
-    say_several(job, w, text, size, list, list->count - before);
+    print_several(job, w, text, size, list, list->count - before);
     if (list->count > before) return true;
     FILE *const out = cli_error_begin(job->tool, job->path);
     fprintf(out, "no %s is '", w->what);
     cli_put_text(out, text, size);
     fputs("'", out);
-    say_choice(out, job, w);
+    if (list->devices && list->devices->count)
+        fputs(" on the selected devices", out);
+    print_choice(out, job, w);
     return cli_fail_end(TS_ERR_NOT_FOUND);
 }
 

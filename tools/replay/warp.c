@@ -2,6 +2,7 @@
     warp.c - new times of host events when calls moved
 */
 #include "tools/replay/write.h"
+#include "tools/cli/search.h"
 
 typedef struct anchor { // the beginning or end of a call
     uint32_t file, track;
@@ -79,13 +80,9 @@ int64_t warp_time(const warp *w, uint32_t file, uint32_t track, int64_t time_ns)
 {
     const anchor key = { file, track, time_ns, INT64_MAX };
     size_t low = 0, high = w ? w->count : 0;
-    while (low < high) { // finds the first later anchor
-        const size_t middle = low + (high - low) / 2;
-        if (by_time(&w->anchors[middle], &key) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high) // finds the first later anchor
+        cli_halve(&low, &high,
+                  by_time(&w->anchors[cli_middle(low, high)], &key) <= 0);
     if (!w) return time_ns;
     const bool after = low && is_of(&w->anchors[low - 1], file, track);
     const bool before = low < w->count && is_of(&w->anchors[low], file, track);

@@ -204,19 +204,6 @@ static bool write_common(writing *w)
     return readers != NULL;
 }
 
-static void say_undefined(const writing *w, const char *path)
-{
-    if (w->unknown)
-        cli_error(w->job->tool, path,
-                  "%s events of kinds that this version does not know are "
-                  "skipped",
-                  cli_count(w->unknown).s);
-    if (!w->undefined) return;
-    cli_error(w->job->tool, path,
-              "%s references to undefined dictionary entries are skipped",
-              cli_count(w->undefined).s);
-}
-
 // Computes the changes of the what-ifs again; they were valid before.
 static bool find_changes(writing *w)
 {
@@ -256,7 +243,7 @@ bool replay_write(const replay_job *job, const char *path)
     whatif_changes_close(&w.changes);
     copy_merge_end(&w.merge);
     free(w.index_of);
-    say_undefined(&w, path);
+    copy_warn(job->tool, path, w.unknown, w.undefined);
     if (result != TS_OK)
         cli_error(job->tool, path, "cannot be written: %s",
                   result == TS_ERR_IO && failed ? strerror(failed)

@@ -1,11 +1,11 @@
 /*
     draw.c - the timeline as lines of a terminal
 
-      gutter   plot                                            side
-      names    |0 ms          10 ms         20 ms         30 ms|
-      main     |├frame───────────────────┤├frame───────────┤   | 97.1 %
-      stream 1 |   ┣matmul━━━━┫▃▂┣reduce━━┫                    | 63.0 %
-      queue    |▁▂▃▅▇▅▃▁▁▂▃▅▇▅▃▁                               | 0..12
+      gutter   plot                   side
+      names    |0 ms       10 ms    |
+      main     |├frame───┤├fra─┤    | 97.1 %
+      stream 1 |  ┣matmul━━┫▃▂┣re━┫ | 63.0 %
+      queue    |▁▂▃▅▇▅▃▁▂▃▅▇▅▃▁     | 0..12
 */
 #include "tools/view/draw.h"
 
@@ -303,6 +303,7 @@ void view_draw_row(view_drawing *d, const view_row *row)
     case VIEW_ROW_ZONES: put_bars(d, row, HOST); break;
     case VIEW_ROW_WORK: put_bars(d, row, DEVICE); break;
     case VIEW_ROW_MOMENTS: put_marks(d, row); break;
+    case VIEW_ROW_SAMPLES:
     case VIEW_ROW_ALLOCS: put_curve(d, row, 0, high); break;
     case VIEW_ROW_COUNTER: put_curve(d, row, curve_low(low, high), high); break;
     case VIEW_ROW_LOSS: put_losses(d, row); break;

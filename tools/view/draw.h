@@ -35,6 +35,7 @@ const char *view_part_name(view_row_type type);
 // Print the header (file, range, what is shown), and the time axis with its
 // ticks.
 void view_header_print(view_drawing *d);
+// Prints the axis of times below the rows, and chooses its step.
 void view_axis_print(view_drawing *d);
 // Prints header, axis, rows and legend.
 void view_timeline_print(view_drawing *d);

@@ -148,28 +148,9 @@ const char *view_copy_name(uint64_t type)
     return names[type < sizeof names / sizeof *names ? type : 0];
 }
 
-// The column with the label of events of a kind; 0: the kind is the label.
-static ts_column label_column(ts_event_kind kind)
-{
-    switch (kind) {
-    case TS_EVENT_ZONE:
-    case TS_EVENT_ZONE_OPEN:
-    case TS_EVENT_MARK:
-    case TS_EVENT_FRAME:
-    case TS_EVENT_SPAN: return TS_COLUMN_SITE;
-    case TS_EVENT_KERNEL: return TS_COLUMN_LAUNCH;
-    case TS_EVENT_MEMCPY: return TS_COLUMN_TYPE;
-    case TS_EVENT_API_CALL:
-    case TS_EVENT_ZONE_ARG:
-    case TS_EVENT_HOST_FUNCTION:
-    case TS_EVENT_COLLECTIVE: return TS_COLUMN_NAME;
-    default: return (ts_column)0;
-    }
-}
-
 uint64_t view_key(const ts_columns *columns, uint32_t row)
 {
-    const ts_column column = label_column(columns->kind);
+    const ts_column column = cli_label_column(columns->kind);
     const uint64_t *const values = column ? columns->values[column] : NULL;
     const uint64_t kind = columns->kind == TS_EVENT_ZONE_OPEN
                               ? TS_EVENT_ZONE
@@ -189,7 +170,7 @@ ts_text view_key_text(const view *v, uint64_t key, cli_text *made)
 {
     const ts_event_kind kind = (ts_event_kind)(key >> 32);
     const uint32_t id = (uint32_t)key;
-    const ts_column column = label_column(kind);
+    const ts_column column = cli_label_column(kind);
     ts_text text = { "", 0 };
     if (column == TS_COLUMN_SITE)
         text = ts_reader_site_name(v->trace.reader, id);
@@ -209,7 +190,8 @@ ts_text view_key_text(const view *v, uint64_t key, cli_text *made)
 
 uint32_t view_key_color(const view *v, uint64_t key)
 {
-    if (label_column((ts_event_kind)(key >> 32)) != TS_COLUMN_SITE) return 0;
+    if (cli_label_column((ts_event_kind)(key >> 32)) != TS_COLUMN_SITE)
+        return 0;
     const ts_site_entry *const site =
         ts_reader_site(v->trace.reader, (uint32_t)key);
     return site ? site->color & 0xFFFFFF : 0;

@@ -2,6 +2,7 @@
     rows.c - a timeline as rows of cells
 */
 #include "tools/view/view.h"
+#include "tools/cli/search.h"
 #include <math.h>
 
 static uint64_t row_key(view_row_type type, uint32_t track, uint32_t part)
@@ -178,20 +179,20 @@ static void take_moment(view_rows *rows, const view_item *item)
     cell->text[size] = 0;
 }
 
-static void take_alloc(view_rows *rows, const view_item *item)
+// Adds to a row whose cells hold sums: bytes of allocations, or samples.
+static void take_amount(view_rows *rows, const view_item *item,
+                        view_row_type type, double amount)
 {
     const uint32_t c =
         (uint32_t)((item->start_ns - rows->v->from_ns) / rows->cell_ns);
-    view_row *const row = row_of(rows, VIEW_ROW_ALLOCS, item->track, 0);
-    const double size = (double)value_of(item, TS_COLUMN_SIZE);
+    view_row *const row = row_of(rows, type, item->track, 0);
     if (c >= rows->columns) return;
-    // The value of a cell is the sum of its allocations in bytes.
     view_cell *const cell = &row->cells[c];
-    cell->high += (float)size;
+    cell->high += (float)amount;
     cell->sampled = true;
     row->sampled = true;
     row->count++;
-    row->sum += size;
+    row->sum += amount;
     if ((double)cell->high > row->high) row->high = (double)cell->high;
 }
 
@@ -216,7 +217,11 @@ static uint32_t take_item(const view_item *item, void *user)
     case TS_EVENT_MESSAGE: take_moment(rows, item); break;
     case TS_EVENT_COUNTER: take_counter(rows, item); break;
     case TS_EVENT_ALLOC:
-    case TS_EVENT_GPU_ALLOC: take_alloc(rows, item); break;
+    case TS_EVENT_GPU_ALLOC:
+        take_amount(rows, item, VIEW_ROW_ALLOCS,
+                    (double)value_of(item, TS_COLUMN_SIZE));
+        break;
+    case TS_EVENT_SAMPLE: take_amount(rows, item, VIEW_ROW_SAMPLES, 1); break;
     case TS_EVENT_API_CALL:
         cover(rows, row_of(rows, VIEW_ROW_CALLS, item->track, 0),
               item->start_ns, item->end_ns, view_key(item->columns, item->row),
@@ -415,13 +420,8 @@ static uint32_t rank_branch(const branch *all, size_t count, uint32_t parent,
                             uint32_t *ranks, uint32_t next, int depth)
 {
     size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (all[middle].parent < parent)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    while (low < high)
+        cli_halve(&low, &high, all[cli_middle(low, high)].parent < parent);
     for (; low < count && all[low].parent == parent; low++) {
         if (ranks[all[low].track] != CLI_NONE) continue; // a cycle
         ranks[all[low].track] = next++;

@@ -20,12 +20,15 @@ typedef struct view_samples {
     bool rounded;
 } view_samples;
 
+// Adds a value; without memory it ends the process. Many values are rounded
+// into classes.
 void view_samples_add(view_samples *samples, int64_t value);
 // Counts the durations in classes from now on.
 void view_samples_round(view_samples *samples);
 // The percentile by nearest rank: the smallest value that at least `percent` of
 // all values do not exceed. Reorders the values.
 int64_t view_samples_percentile(view_samples *samples, uint32_t percent);
+// Frees the values; *samples is empty afterwards.
 void view_samples_free(view_samples *samples);
 
 #endif // TS_TOOLS_VIEW_SAMPLES_H

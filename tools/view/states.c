@@ -110,7 +110,7 @@ cli_text view_states_file_name(const view_states *s, uint32_t file)
                         : cli_format("file %" PRIu32, file);
 }
 
-static bool say(const view *v, ts_result result)
+static bool succeeded(const view *v, ts_result result)
 {
     if (result == TS_OK) return true;
     cli_error(v->tool, v->path, "%s",
@@ -148,7 +148,7 @@ static bool open_replay(view_states *s)
                                   .more_count = (uint32_t)v->more_count };
     const ts_result result = ts_replay_open(&s->replay, v->trace.reader, &desc);
     free(more);
-    return say(v, result);
+    return succeeded(v, result);
 }
 
 bool view_states_show(view *v)
@@ -162,7 +162,8 @@ bool view_states_show(view *v)
     } else if (!cli_clip(v->trace.reader, &desc.from_ns, &desc.to_ns)) {
         desc.from_ns = desc.to_ns = 0;
     }
-    const bool opened = say(v, ts_timeline_open(&s.timeline, s.replay, &desc));
+    const bool opened =
+        succeeded(v, ts_timeline_open(&s.timeline, s.replay, &desc));
     if (opened) {
         if (!v->zoomed) whole_range(&s);
         v->json ? view_states_json(&s) : view_states_draw(&s);

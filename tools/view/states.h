@@ -44,6 +44,8 @@ cli_text view_states_file_name(const view_states *s, uint32_t file);
 // range to *sum.
 void view_states_device(const view_states *s, size_t device,
                         view_shares *cells);
+// Adds how long a stream was in each state within the view's range to *sum, and
+// to the cells of a line (NULL: none).
 void view_states_stream(const view_states *s, size_t stream, view_shares *cells,
                         view_shares *sum);
 
@@ -55,13 +57,18 @@ bool view_states_takes(const view_states *s, const ts_lane *lane);
 uint32_t view_states_queue(const view_states *s, size_t device, uint32_t part,
                            uint32_t parts);
 
+// Prints the states of all streams for people.
 void view_states_draw(view_states *s);
 // Prints the current line and clears it.
 void view_states_print_line(view_states *s);
 // Prints words wrapped to lines that start at column `indent`.
 void view_states_print_words(view_states *s, uint32_t indent, const char *text);
+// Puts the name of a device at the beginning of the line, with its file if
+// there are several. Returns the next column.
 uint32_t view_states_put_device(view_states *s, size_t device);
+// Prints busy time and idle causes of a device, the largest first.
 void view_states_print_device(view_states *s, size_t device);
+// Prints the states as one JSON object.
 void view_states_json(view_states *s);
 
 // Prints the name of a node: a kernel; or a function with its thread.
@@ -72,7 +79,9 @@ void view_states_put_gap(FILE *out, view_states *s, const ts_gap *gap);
 
 // Text ("host late", "launch latency", ...), letter and colour of a cause.
 const char *view_idle_text(ts_idle idle);
+// Returns the letter that stands for an idle cause in drawings.
 char view_idle_letter(ts_idle idle);
+// Returns the colour of an idle cause, a number of the terminal.
 uint8_t view_idle_color(ts_idle idle);
 
 #endif // TS_TOOLS_VIEW_STATES_H

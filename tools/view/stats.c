@@ -50,21 +50,13 @@ typedef struct stats {
 
 /* ---- Durations ---------------------------------------------------------- */
 
-static uint64_t name_hash(ts_event_kind kind, ts_text name)
-{
-    uint64_t hash = UINT64_C(14695981039346656037) + (uint64_t)kind; // FNV-1a
-    for (size_t i = 0; i < name.size; i++)
-        hash = (hash ^ (uint8_t)name.text[i]) * UINT64_C(1099511628211);
-    return hash;
-}
-
 // Several keys (sites, launches) may have one name, and several names one hash.
 static uint32_t stat_of_name(stats *s, uint64_t key)
 {
     cli_text made;
     const ts_event_kind kind = (ts_event_kind)(key >> 32);
     const ts_text name = view_key_text(s->v, key, &made);
-    uint64_t hash = name_hash(kind, name);
+    uint64_t hash = cli_hash_join(cli_hash(name.text, name.size), kind);
     for (uint32_t at; (at = cli_map_row(&s->by_name, hash)) != CLI_NONE;
          hash++) {
         const duration_stat *const old = s->stats[at];

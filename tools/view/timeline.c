@@ -59,7 +59,8 @@ static cli_text side_text(const view_drawing *d, const view_row *row)
     case VIEW_ROW_SPANS:
         return cli_format("%s span%s", cli_count(row->count).s,
                           row->count == 1 ? "" : "s");
-    case VIEW_ROW_MOMENTS: return cli_count(row->count);
+    case VIEW_ROW_MOMENTS:
+    case VIEW_ROW_SAMPLES: return cli_count(row->count);
     case VIEW_ROW_LOSS: return cli_format("%s lost", cli_count(row->count).s);
     case VIEW_ROW_ALLOCS:
         return cli_bytes(row->sum < 1e19 ? (uint64_t)row->sum : UINT64_MAX);
@@ -75,6 +76,7 @@ const char *view_part_name(view_row_type type)
     switch (type) {
     case VIEW_ROW_CALLS: return "calls";
     case VIEW_ROW_MOMENTS: return "marks";
+    case VIEW_ROW_SAMPLES: return "samples";
     case VIEW_ROW_ALLOCS: return "allocs";
     case VIEW_ROW_LOSS: return "lost";
     default: return "";

@@ -201,6 +201,7 @@ static void put_column(const view *v, const sink *to, const ts_event *event,
     case TS_COLUMN_SITE: put_site(v, to, kind, (uint32_t)n); break;
     case TS_COLUMN_LAUNCH: put_launch(v, to, (uint32_t)n); break;
     case TS_COLUMN_POOL:
+    case TS_COLUMN_UNIT:
     case TS_COLUMN_CATEGORY: put_name(v, to, name, n); break;
     case TS_COLUMN_THREAD:
     case TS_COLUMN_PEER: put_track(v, to, name, n); break;
@@ -226,8 +227,9 @@ void view_values(const view *v, const ts_event *event,
     const ts_text text = ts_event_text(event);
     for (; column && *column; column++) {
         const uint64_t n = ts_event_value(event, (ts_column)*column);
-        const bool sample =
-            event->kind == TS_EVENT_COUNTER || event->kind == TS_EVENT_ZONE_ARG;
+        const bool sample = event->kind == TS_EVENT_COUNTER ||
+                            event->kind == TS_EVENT_ZONE_ARG ||
+                            event->kind == TS_EVENT_SAMPLE;
         if (*column == TS_COLUMN_VALUE && sample && type != TS_VALUE_TEXT)
             put_number(&to, "value", type, n);
         else if (*column == TS_COLUMN_TEXT && (text.size || !sample))

@@ -22,6 +22,7 @@
 
 // Like cli_map_set and cli_grow; without memory they end the process.
 void view_map_set(cli_map *map, uint64_t key, uint32_t value);
+// cli_grow, but ends the process without memory.
 void view_grow(void *array, size_t *room, size_t count, size_t size);
 // Like realloc; without memory it ends the process. Size 0 frees.
 void *view_resize(void *memory, size_t count, size_t size);
@@ -55,10 +56,12 @@ typedef struct view {
     bool several; // processes in this trace: each gets a header
 } view;
 
+// Loads the tracks that the trace defines, anew after it has grown.
 void view_tracks_load(view *v);
 // The position of a track in v->tracks; adds a track without a definition.
 uint32_t view_track_at(view *v, uint32_t id);
 const ts_track *view_track_of(view *v, uint32_t id); // valid until the next
+// Whether --track selects a track; an unknown number becomes a track first.
 bool view_track_is_selected(view *v, uint32_t id);
 void view_twins_find(view *v); // among v->tracks
 // The name of a track of v->tracks; with the thread's number if another thread
@@ -139,7 +142,10 @@ typedef struct view_interval {
     uint32_t track; // where it began
     int64_t start_ns, end_ns;
 } view_interval;
+// Whether an interval is of a selected track and overlaps the shown range.
 bool view_interval_is_selected(const view *v, const view_interval *interval);
+// Calls `call` for the frames and spans of the kinds, with both ends joined, in
+// order of their ends; also for those that reach into the range from before.
 void view_intervals(view *v, uint64_t kinds,
                     void (*call)(const view_interval *interval, void *user),
                     void *user);
@@ -153,6 +159,7 @@ typedef enum view_row_type { // in the order in which they are shown
     VIEW_ROW_WORK,    // GPU operations
     VIEW_ROW_CALLS,   // of a runtime's functions
     VIEW_ROW_MOMENTS, // marks and messages
+    VIEW_ROW_SAMPLES, // of a profile
     VIEW_ROW_ALLOCS,
     VIEW_ROW_COUNTER,
     VIEW_ROW_LOSS
@@ -211,7 +218,10 @@ typedef struct view_rows {
 #ifndef VIEW_COARSE // a test has fewer events
 #define VIEW_COARSE UINT64_C(32000000)
 #endif
+// Collects the rows of the shown range, of `columns` cells each. It extends
+// v->to_ns to whole cells. Free with view_rows_free, also after a failure.
 void view_rows_collect(view_rows *rows, view *v, uint32_t columns);
+// Frees the rows; *rows is empty afterwards.
 void view_rows_free(view_rows *rows);
 // Positions of tracks in the order of their tree. Free with free().
 uint32_t *view_track_order(const view *v);
@@ -234,13 +244,18 @@ typedef struct view_line {
     view_glyph *glyphs;
 } view_line;
 
+// Fills a line with unstyled blanks.
 void view_line_clear(view_line *line);
+// Puts one character; beyond the width nothing happens. Control characters and,
+// without Unicode, all but ASCII are replaced.
 void view_put_code(view_line *line, uint32_t column, uint32_t code,
                    view_style style);
 // Writes a text between columns `column` and `end`; a longer one is cut and
 // ends with an ellipsis. Returns the column after it.
 uint32_t view_put(view_line *line, uint32_t column, uint32_t end,
                   const char *text, size_t size, view_style style);
+// Puts a string that ends with a zero byte, up to column `end`. Returns the
+// next column.
 uint32_t view_put_string(view_line *line, uint32_t column, uint32_t end,
                          const char *text, view_style style);
 void view_line_write(const view_line *line, FILE *out); // without styles
@@ -256,7 +271,10 @@ void view_timeline(view *v); // draws it to stdout
 // --events: the head, lists of events (of all chunks; or, of a live trace, from
 // a chunk on), the end.
 void view_events_begin(view *v);
+// Lists events: all, or those of chunks from `first_chunk` on, for a trace that
+// grows.
 void view_events(view *v, size_t first_chunk);
+// Ends the JSON of a listing; nothing to do for text.
 void view_events_end(view *v);
 
 void view_stats(view *v); // --stats

@@ -176,7 +176,8 @@ void view_walk(view *v, uint64_t kinds, view_skip *skip,
 {
     static const uint64_t moments = TS_FILTER(COUNTER) | TS_FILTER(MARK) |
                                     TS_FILTER(MESSAGE) | TS_FILTER(ALLOC) |
-                                    TS_FILTER(FREE) | TS_FILTER(FLOW);
+                                    TS_FILTER(FREE) | TS_FILTER(FLOW) |
+                                    TS_FILTER(SAMPLE);
     walk w = { .v = v, .call = call, .user = user };
     if (kinds & TS_FILTER(ZONE)) kinds |= TS_FILTER(ZONE_OPEN);
     const uint64_t chunked = skip ? kinds : kinds & moments;

@@ -151,7 +151,7 @@ bool execute_bisect(execute_job *job)
     } else {
         fprintf(out,
                 "no single operation diverges from its recorded inputs; the "
-                "divergence needs %s, from %" PRIu32 " to %" PRIu32,
+                "divergence needs %s operations, from %" PRIu32 " to %" PRIu32,
                 cli_count(to - from + 1).s, job->rows[from].operation,
                 job->rows[to].operation);
     }

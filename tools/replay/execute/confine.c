@@ -10,7 +10,6 @@
 */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <ftw.h>
 #include <glob.h>
 #include <linux/capability.h>
 #include <linux/seccomp.h>
@@ -259,9 +258,9 @@ static bool filter_calls(const execute_job *job)
 
 /* ---- All ----------------------------------------------------------------- */
 
-// Makes the folder for files of drivers and executors: for PoCL a private one
-// of the user, kept because it caches compiled kernels; else one for this run.
-// An empty path: no folder.
+// Makes the folder for files of drivers and executors: a private one in the
+// user's cache, kept because PoCL caches compiled kernels there; one in /tmp
+// for this run if that cannot be had. An empty path: no folder.
 void execute_confine_begin(execute_job *job)
 {
     static const char *const parts[] = { "", "/tracesmith", "/execute" };
@@ -288,20 +287,9 @@ void execute_confine_begin(execute_job *job)
     if (!job->folder_goes) *path = 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type,
-                      struct FTW *place)
-{
-    (void)st;
-    (void)type;
-    (void)place;
-    (void)remove(path);
-    return 0;
-}
-
 void execute_confine_end(execute_job *job)
 {
-    if (job->folder_goes)
-        (void)nftw(job->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    if (job->folder_goes) cli_remove_folder(job->folder);
 }
 
 void execute_confine(const execute_job *job, execute_confined *held)

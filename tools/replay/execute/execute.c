@@ -153,7 +153,7 @@ static bool find_backend(execute_job *job)
 
 /* ---- Results ------------------------------------------------------------- */
 
-static int say_result(const execute_job *job)
+static int print_outcome(const execute_job *job)
 {
     const replay_job *const r = job->replay;
     fflush(stdout); // before the messages on stderr
@@ -186,7 +186,7 @@ static int execute_all(execute_job *job)
     if (!execute_rows(job, 0, job->count, w->chain))
         return job->closed ? REPLAY_UNSUPPORTED : REPLAY_BAD;
     w->json ? execute_json(job) : execute_text(job);
-    const int code = say_result(job);
+    const int code = print_outcome(job);
     if (w->bisect && !execute_bisect(job)) return REPLAY_BAD;
     return code;
 }

@@ -88,8 +88,11 @@ bool execute_find_rows(execute_job *job);
 void execute_confine(const execute_job *job, execute_confined *held);
 // Call these before the first and after the last such process.
 void execute_confine_begin(execute_job *job);
+// Removes the temporary folder of a confined run.
 void execute_confine_end(execute_job *job);
+// Prints which protections were in force, as "not" where the kernel lacks one.
 void execute_confined_text(const execute_confined *held);
+// Adds the same as member "confined".
 void execute_confined_json(cli_json *json, const execute_confined *held);
 
 // For which operations of other streams each capture has to wait. find: false,
@@ -99,12 +102,19 @@ typedef struct execute_edges {
     ts_execution_edge *edges;
     size_t count;
 } execute_edges;
+// Finds the dependencies among the captured operations of rows [from, to).
+// False, with the reason on stderr, without memory. Free with
+// execute_edges_free.
 bool execute_edges_find(const execute_job *job, size_t from, size_t to,
                         execute_edges *edges);
+// Frees the edges; allowed twice.
 void execute_edges_free(const execute_job *job, execute_edges *edges);
 // Adds the result of one process of the record, or of a part of it.
 void execute_whole_add(execute_job *job, const ts_execution_whole *whole);
+// Prints the figures of a concurrent run; nothing if the device was lost before
+// it.
 void execute_whole_text(const execute_job *job);
+// Adds the same as a member of the open object.
 void execute_whole_json(cli_json *json, const execute_job *job);
 
 // Whether the code of the trace may run: this user recorded it on this machine,
@@ -119,6 +129,7 @@ static inline uint64_t execute_runs(const execute_options *options)
 }
 
 void execute_text(const execute_job *job); // text.c
+// Prints the result as one JSON object. (json.c)
 void execute_json(const execute_job *job);
 // Whether reports omit a row: it has no result, or none of its own.
 static inline bool execute_is_silent(const execute_row *row)
@@ -164,6 +175,8 @@ typedef struct execute_value {
     uint64_t whole;
     double real;
 } execute_value;
+// Reads the differing value from `bytes`, which begins at item->offset of the
+// recorded or of the found memory.
 execute_value execute_value_of(const execute_job *job,
                                const ts_execution_item *item,
                                const uint8_t *bytes);
@@ -179,6 +192,8 @@ typedef struct execute_place {
     } by;
     uint32_t index;
 } execute_place;
+// Finds how the kernel of a row reached the region that differs;
+// EXECUTE_BY_NOTHING if the capture is gone or is of no kernel.
 execute_place execute_place_of(const execute_job *job, const execute_row *row);
 
 // Reads the event of an operation: row *at of *columns. The caller closes

@@ -115,13 +115,6 @@ static void child(const execute_job *job, shared *s, const process_part *part)
     _exit(0);
 }
 
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 // How often the kernel has killed a process because memory ran out; -1: not
 // known. Source: /proc/vmstat of Linux 4.13 and later.
 static int64_t count_oom_kills(void)
@@ -163,7 +156,7 @@ static process_end watch(const execute_job *job, const shared *s, size_t count,
     const uint64_t own = job->desc.timeout_ms ? job->desc.timeout_ms : 10000;
     const ts_execution_whole *const whole = &s->whole;
     const struct timespec pause = { 0, 1000000 };
-    uint64_t since = now_ms();
+    uint64_t since = cli_now_ns();
     uint64_t before = UINT64_MAX;
     process_end end = { .oom_kills = { count_oom_kills() } };
     while (waitpid(pid, &end.status, WNOHANG) == 0) {
@@ -171,9 +164,9 @@ static process_end watch(const execute_job *job, const shared *s, size_t count,
         const uint64_t all =
             __atomic_load_n(&whole->limit_ms, __ATOMIC_ACQUIRE);
         const uint64_t limit = own > all ? own : all;
-        if (at != before) since = now_ms();
+        if (at != before) since = cli_now_ns();
         before = at;
-        end.late |= now_ms() - since > limit + 20000;
+        end.late |= (cli_now_ns() - since) / 1000000 > limit + 20000;
         if (end.late) kill(pid, SIGKILL);
         nanosleep(&pause, NULL);
     }

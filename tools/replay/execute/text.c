@@ -229,25 +229,25 @@ static void print_patched(const execute_job *job)
     size_t shown = 0;
     if (!job->patched) return;
     puts("\nmemory taken from the record:");
-    for (size_t i = 0; i < job->count && shown < SHOWN; i++) {
+    for (size_t i = 0; i < job->count && shown <= SHOWN; i++) {
         const ts_execution_item *const item = &job->rows[i].item;
         if (job->rows[i].capture == EXECUTE_NONE || !item->patched) continue;
+        if (shown++ == SHOWN) continue;
         printf("    before operation %" PRIu32 ", ", job->rows[i].operation);
         execute_put_row(stdout, job, &job->rows[i]);
         printf(": %s %s, the first at 0x%" PRIx64 "\n",
                cli_count(item->patched).s,
                item->patched == 1 ? "chunk" : "chunks", item->patched_address);
-        shown++;
     }
-    if (shown == SHOWN) puts("    ...; --json lists all");
+    if (shown > SHOWN) puts("    ...; --json lists all");
 }
 
 static void print_unstable(const execute_job *job)
 {
     size_t shown = 0;
     if (!job->unstable) return;
-    printf("\n%s operations had different results from the same inputs:\n",
-           cli_count(job->unstable).s);
+    printf("\n%s had different results from the same inputs:\n",
+           cli_counted(job->unstable, "operation", "operations").s);
     for (size_t i = 0; i < job->count && shown < SHOWN; i++) {
         if (!job->rows[i].item.unstable) continue;
         const ts_execution_item *const item = &job->rows[i].item;

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "tools/replay/execute/execute.h"
 
-static void say_images(const execute_job *job)
+static void print_images(const execute_job *job)
 {
     ts_capture_image image;
     for (size_t i = 0; ts_reader_image_at(job->reader, i, &image); i++) {
@@ -24,7 +24,7 @@ static void say_images(const execute_job *job)
     }
 }
 
-static void say_what(const execute_job *job)
+static void print_refused(const execute_job *job)
 {
     uint64_t kernels = 0;
     ts_capture c;
@@ -35,9 +35,10 @@ static void say_what(const execute_job *job)
     fprintf(stderr,
             "%s: %s: this trace was not recorded by you on this machine, or "
             "other users can change it.\nRunning it executes its code with "
-            "your rights: %s launches of functions in\n",
-            job->replay->tool->name, job->replay->path, cli_count(kernels).s);
-    say_images(job);
+            "your rights: %s of functions in\n",
+            job->replay->tool->name, job->replay->path,
+            cli_counted(kernels, "launch", "launches").s);
+    print_images(job);
 }
 
 static bool confirm(void)
@@ -51,7 +52,7 @@ static bool confirm(void)
 bool execute_trusted(const execute_job *job)
 {
     if (job->options->trust || cli_trace_is_own(job->reader)) return true;
-    say_what(job);
+    print_refused(job);
     if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) {
         fputs("Use --trust to allow it.\n", stderr);
         return false;

@@ -9,7 +9,10 @@
 // Creates a file in the output folder. NULL, with the reason on stderr, on
 // failure.
 FILE *extract_open(const execute_job *job, const char *name);
+// Closes a file of the extracted program. False, with the reason on stderr, if
+// anything was not written.
 bool extract_close(const execute_job *job, FILE *file, const char *name);
+// Writes a file of the extracted program in one go. False as extract_close.
 bool extract_file(const execute_job *job, const char *name, const void *bytes,
                   size_t size);
 

@@ -25,14 +25,14 @@ static ts_result explore(races_job *job)
     return result;
 }
 
-static int say_failure(const replay_job *job, ts_result result)
+static int print_failure(const replay_job *job, ts_result result)
 {
     cli_error(job->tool, job->path, "%s", ts_result_text(result));
     return result == TS_ERR_UNSUPPORTED ? REPLAY_UNSUPPORTED : REPLAY_BAD;
 }
 
 // Without operations the result is a failure, not "no races".
-static int say_nothing(const replay_job *job, const ts_races_stats *s)
+static int print_nothing(const replay_job *job, const ts_races_stats *s)
 {
     cli_error(job->tool, job->path,
               "races cannot be found: for none of the %s operations does the "
@@ -45,9 +45,9 @@ static int say_nothing(const replay_job *job, const ts_races_stats *s)
 static int look(races_job *job)
 {
     const ts_races_stats *const s = ts_races_result(job->races);
-    if (!s->known) return say_nothing(job->replay, s);
+    if (!s->known) return print_nothing(job->replay, s);
     const ts_result result = job->options.explore ? explore(job) : TS_OK;
-    if (result != TS_OK) return say_failure(job->replay, result);
+    if (result != TS_OK) return print_failure(job->replay, result);
     job->options.json ? races_json(job) : races_text(job);
     const ts_exploration *const e = &job->exploration;
     if (job->vdev_orders && job->vdev_differs != e->differs)
@@ -62,7 +62,7 @@ int races_run(const replay_job *job, const races_options *options)
 {
     races_job own = { .replay = job, .options = *options };
     const ts_result result = ts_races_open(&own.races, job->replay);
-    const int code = result == TS_OK ? look(&own) : say_failure(job, result);
+    const int code = result == TS_OK ? look(&own) : print_failure(job, result);
     ts_races_close(own.races);
     return code;
 }

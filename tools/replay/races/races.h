@@ -33,7 +33,10 @@ int races_run(const replay_job *job, const races_options *options);
 // others.
 void races_vdev(races_job *job);
 
+// Prints races or the exploration's result for people, after how much of the
+// memory access is known.
 void races_text(const races_job *job);
+// Prints the same as one JSON object.
 void races_json(const races_job *job);
 
 // The kind of an access: "write", "read and write", "free", ...

@@ -136,8 +136,7 @@ static void put_race(const races_job *job, size_t index, const ts_race *race)
     if (race->instances > 1)
         printf("; %s times, first", cli_count(race->instances).s);
     if (race->coarse)
-        fputs(" (only the allocation is known, not the accessed "
-              "range)",
+        fputs(" (only the allocation is known, not the accessed range)",
               stdout);
     putchar('\n');
     put_side(job, 'A', &race->first);
@@ -154,22 +153,21 @@ static void put_coverage(const ts_races_stats *s)
         uint64_t count;
         const char *what;
     } notes[] = {
-        { s->coarse, "of these: only their allocations are known" },
+        { s->coarse, "operations of which only the allocation is known" },
         { s->host, "accesses, allocations and frees of the host" },
-        { s->unplaced, "operations without a known stream or thread: skipped" },
-        { s->unknown_order, "pairs whose later launch is unknown: skipped" },
+        { s->unplaced, "skipped operations on no known stream or thread" },
+        { s->unknown_order, "skipped pairs whose later launch is unknown" },
         { s->unknown_frees, "frees without a recorded allocation" },
-        { s->lost_accesses,
-          "accesses by operations that are not in the trace" },
+        { s->lost_accesses, "accesses by operations not in the trace" },
         { s->bad_ranges, "invalid address ranges" },
-        { s->cycle, "operations that wait in a cycle: skipped" },
+        { s->cycle, "skipped operations that wait in a cycle" },
         { s->capped, "searches limited to 64 partners" },
     };
     printf("accessed memory is known for %s of %s operations\n",
            cli_count(s->known).s, cli_count(s->operations).s);
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
         if (notes[i].count)
-            printf("    %s %s\n", cli_count(notes[i].count).s, notes[i].what);
+            printf("    %s: %s\n", notes[i].what, cli_count(notes[i].count).s);
 }
 
 // Prints the command that repeats only the order whose result differs.
@@ -201,15 +199,15 @@ static void put_exploration(const races_job *job)
                   job->vdev_differs ? "different memory" : "the same memory")
             : cli_format("too many steps for the vdev");
     if (!e->differs) {
-        printf("\n%s orders of %s steps from seed %" PRIu64 ": all leave the "
-               "same memory; %s of them distinct\n",
-               cli_count(e->orders).s, cli_count(e->operations).s, seed,
-               cli_count(e->distinct).s);
+        printf("\n%s of %s steps from seed %" PRIu64
+               ": all leave the same memory; %s of them distinct\n",
+               cli_counted(e->orders, "order", "orders").s,
+               cli_count(e->operations).s, seed, cli_count(e->distinct).s);
         printf("    %s\n", again.s);
         return;
     }
-    printf("\norder %s of %s steps, seed %" PRIu64 ", leaves different "
-           "memory: ",
+    printf("\norder %s of %s steps, seed %" PRIu64
+           ", leaves different memory: ",
            cli_count(e->orders).s, cli_count(e->operations).s, e->seed);
     if (e->size)
         printf("0x%" PRIx64 " + %" PRIu64 "\n", e->address, e->size);

@@ -49,11 +49,6 @@ static void put_op(verify_side *side, uint32_t op)
     }
 }
 
-static bool same_text(const ts_text *a, const ts_text *b)
-{
-    return a->size == b->size && !memcmp(a->text, b->text, a->size);
-}
-
 static const ts_text *field_of(const verify_field *fields, size_t count,
                                const char *key)
 {
@@ -80,7 +75,7 @@ static void put_changes(verify_report *r, const verify_difference *d)
     const char *before = "";
     for (size_t i = 0; i < n; i++) {
         const ts_text *const other = field_of(b, k, a[i].key);
-        if (same_text(&a[i].text, other)) continue;
+        if (cli_same_text(a[i].text, *other)) continue;
         fputs(before, stdout);
         put_change(a[i].key, &a[i].text, other);
         before = ", ";

@@ -83,7 +83,10 @@ typedef struct verify_report {
 // The distinct contents of both traces and their numbers.
 typedef struct verify_contents verify_contents;
 
+// Loads the operations of both sides, with equal numbers for equal names and
+// contents. False without memory.
 bool verify_load(verify_side side[2]);
+// Frees the operations of a side; its trace stays open.
 void verify_close(verify_side *side);
 // Reads the event of an operation. False if it can no longer be read.
 bool verify_event(verify_side *side, uint32_t op, ts_event *event);
@@ -119,12 +122,18 @@ typedef struct verify_field {
     uint64_t number; // the value behind `made`, if `is_number`
     bool is_number;
 } verify_field;
+// Lists the fields of an operation that are compared, as text, for an operation
+// that differs. Texts live until the next call. Returns their number; 0 if the
+// event cannot be read.
 size_t verify_fields(verify_side *side, uint32_t op,
                      verify_field fields[VERIFY_FIELDS]);
 // "content", "order", ...
 const char *verify_name(verify_what what);
+// Whether both sides have the same operations: equal ones, and equally many.
 bool verify_is_same(const verify_report *report);
+// Prints the comparison for people.
 void verify_text(verify_report *report);
+// Prints the comparison as one JSON object.
 void verify_json(verify_report *report);
 
 #endif // TS_TOOLS_REPLAY_VERIFY_VERIFY_H

@@ -261,10 +261,13 @@ static void judge(whatif_report *report, const ts_replay *replay)
                  "the cause of the wait is not recorded for %s of the critical "
                  "path",
                  cli_time(report->figures[0].cost_ns[TS_COST_UNEXPLAINED]).s);
-    else if (inferred * 20 > edges || report->unexplained * 20 > report->nodes)
+    else if (inferred * 20 > edges)
         distrust(&report->trust, "medium",
                  "%s of %s edges are inferred from times",
                  cli_count(inferred).s, cli_count(edges).s);
+    else if (report->unexplained * 20 > report->nodes)
+        distrust(&report->trust, "medium", "%s of %s delays fit no constant",
+                 cli_count(report->unexplained).s, cli_count(report->nodes).s);
 }
 
 ts_result whatif_run(ts_replay *replay, const whatif *list, size_t count,
@@ -350,8 +353,10 @@ static void put_steps(FILE *out, const whatif_report *report,
                 change_of(f->step_ns[i] - was, was).s);
     }
     if (shown < report->step_count)
-        fprintf(out, "    and %s steps more\n",
-                cli_count(report->step_count - shown).s);
+        fprintf(
+            out, "    and %s\n",
+            cli_counted(report->step_count - shown, "more step", "more steps")
+                .s);
 }
 
 static cli_text deadlock_of(const whatif_figures *f)

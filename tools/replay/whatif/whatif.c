@@ -321,7 +321,7 @@ static bool read_rest(const reading *r, const char *rest)
     }
 }
 
-static void say_verbs(const reading *r, size_t size)
+static void print_verbs(const reading *r, size_t size)
 {
     char text[256] = "";
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
@@ -348,7 +348,7 @@ bool whatif_read(const cli_tool *tool, const char *text, whatif *w)
         i++;
     bool ok = false;
     if (i == count) {
-        say_verbs(&r, size);
+        print_verbs(&r, size);
     } else {
         w->verb = verbs[i].verb;
         if (verbs[i].form && !*rest)

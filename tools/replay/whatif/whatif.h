@@ -66,6 +66,7 @@ typedef struct whatif {
 
 // Parses a what-if. False, with the reason on stderr, if it is invalid.
 bool whatif_read(const cli_tool *tool, const char *text, whatif *w);
+// Frees the regular expression of a parsed change; allowed twice.
 void whatif_close(whatif *w);
 // The assumption in words, such as "transfers take half as long"; "" if the
 // text itself is clear enough.
@@ -90,6 +91,7 @@ typedef struct whatif_changes {
 // or with *why if it names a stream or rank that does not exist.
 bool whatif_apply(const whatif *w, const ts_replay *replay,
                   whatif_changes *changes, const char **why);
+// Frees the changes with the operations that they apply to.
 void whatif_changes_close(whatif_changes *changes);
 
 // Whether the regular expression of a what-if applies to operations of a kind.
@@ -152,12 +154,15 @@ typedef struct whatif_report {
 // all of them combined.
 ts_result whatif_run(ts_replay *replay, const whatif *list, size_t count,
                      whatif_report *report);
+// Frees the figures of all runs; *report is empty afterwards.
 void whatif_report_close(whatif_report *report);
 // Reports on stderr the what-ifs that deadlocked. False if any did.
 bool whatif_all_ran(const cli_tool *tool, const char *path,
                     const whatif_report *report);
 
+// Prints the model's figures, then those of each change against them.
 void whatif_print(FILE *out, const whatif_report *report);
+// Adds the members "model" and "what_ifs".
 void whatif_json(cli_json *json, const whatif_report *report);
 
 #endif // TS_TOOLS_REPLAY_WHATIF_WHATIF_H
