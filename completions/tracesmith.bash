@@ -1,5 +1,5 @@
-# Completion of tracesmith and its tools in bash. The options are asked of the
-# tool itself: they are those of its option table, whatever its version.
+# Completion of tracesmith and its tools in bash. The options come from the
+# --help of each tool, so they are those of the installed version.
 
 _tracesmith_commands() {
     "$1" help 2>/dev/null | sed -n 's/^  \([a-z]*\) .*/\1/p'
@@ -27,5 +27,5 @@ _tracesmith() {
 }
 
 complete -o filenames -F _tracesmith tracesmith ts-analyze ts-benchmark ts-cut \
-    ts-devices ts-diff ts-export ts-import ts-info ts-merge ts-query \
+    ts-devices ts-diff ts-export ts-import ts-info ts-mcp ts-merge ts-query \
     ts-record ts-replay ts-studio ts-symbolize ts-view

@@ -1,5 +1,5 @@
-# Completion of tracesmith and its tools in fish. The options are asked of the
-# tool itself: they are those of its option table, whatever its version.
+# Completion of tracesmith and its tools in fish. The options come from the
+# --help of each tool, so they are those of the installed version.
 
 function __tracesmith_options
     $argv --help 2>/dev/null |
@@ -10,8 +10,8 @@ function __tracesmith_options
         end
 end
 
-for tool in analyze benchmark cut devices diff export import info merge query \
-        record replay studio symbolize view
+for tool in analyze benchmark cut devices diff export import info mcp merge \
+        query record replay studio symbolize view
     complete -c ts-$tool -n 'string match -q -- "-*" (commandline -ct)' \
         -a "(__tracesmith_options ts-$tool)"
     complete -c tracesmith -n __fish_use_subcommand -a $tool
