@@ -1,10 +1,10 @@
 #!/bin/sh
-# How close replays of real traces come to their records: imports every file
-# of ${TS_DATA:-../shared/data} and prints a line for each trace, and one for
-# those that belong together.
+# Measures how close replays of real traces come to their records: imports
+# every file of ${TS_DATA:-../shared/data} and prints a line for each trace,
+# and one for each group of traces of one job.
 #   bench/accuracy.sh [--save]
 #     --save  also into bench/results/, as accuracy-DATE.txt
-# Exit status 1: a budget of the design is broken; 77: there are no data.
+# Exit status 1: a budget of the design is exceeded; 77: there are no data.
 set -eu
 save=${1:-}
 cd "$(dirname "$0")/.."

@@ -1,8 +1,9 @@
 /*
-    bench_analyze.c - time and memory of ts-analyze for a long trace
+    bench_analyze.c - time and memory of ts-analyze for long traces
 
-    Makes its traces with gen_trace. Time is wall time of the tool, which uses
-    all cores; memory is its maximum resident size, including the mapped trace.
+    Makes its traces with gen_trace. Time of the summary is wall time of the
+    tool, which uses all cores, that of all topics CPU time; memory is its
+    maximum resident size, including the mapped trace.
 */
 #include "bench/bench.h" // first: it asks for GNU interfaces
 #include <fcntl.h>
@@ -21,12 +22,14 @@ static double time_ns(const struct timeval *t)
     return (double)t->tv_sec * 1e9 + (double)t->tv_usec * 1e3;
 }
 
-static cost run_once(const char *trace, const char *question)
+// Runs a topic; NULL: what the tool answers by default.
+static cost run_once(const char *trace, const char *topic)
 {
     char tool[512];
     snprintf(tool, sizeof tool, "%s/ts-analyze", bench.bin);
-    char *const argv[] = { tool, "--only", (char *)(uintptr_t)question,
-                           (char *)(uintptr_t)trace, NULL };
+    char *const argv[] = { tool, (char *)(uintptr_t)trace,
+                           topic ? "--only" : NULL, (char *)(uintptr_t)topic,
+                           NULL };
     posix_spawn_file_actions_t quiet;
     posix_spawn_file_actions_init(&quiet);
     posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
@@ -47,11 +50,11 @@ static cost run_once(const char *trace, const char *question)
     return all;
 }
 
-static cost run_least(const char *trace, const char *question)
+static cost run_least(const char *trace, const char *topic)
 {
     cost least = { INFINITY, INFINITY, INFINITY };
     for (int i = 0; i < 3; i++) {
-        const cost one = run_once(trace, question);
+        const cost one = run_once(trace, topic);
         if (isnan(one.wall_ns)) return one;
         bench_keep_min(&least.wall_ns, one.wall_ns);
         bench_keep_min(&least.cpu_ns, one.cpu_ns);
@@ -60,24 +63,51 @@ static cost run_least(const char *trace, const char *question)
     return least;
 }
 
-static const char *make_trace(uint64_t count)
+static const char *make_trace(const char *kind, uint64_t count)
 {
     char command[1024];
     const char *const path = bench_path("analyze.sbt");
     snprintf(command, sizeof command,
-             "'%s/bench/gen_trace' graph16 %" PRIu64 " '%s'", bench.bin, count,
+             "'%s/bench/gen_trace' %s %" PRIu64 " '%s'", bench.bin, kind, count,
              path);
     if (system(command)) bench_need(TS_ERR_IO, command);
     return path;
 }
 
+static void print_all_topics(const char *kind, const char *what)
+{
+    const uint64_t count = bench.quick ? 100000 : 1000000;
+    const double factor = (double)count / 1e6;
+    const cost all = run_least(make_trace(kind, count), NULL);
+    char key[64], seconds[96], memory[96];
+    snprintf(key, sizeof key, "analyze.all.%s", kind);
+    snprintf(seconds, sizeof seconds, "all topics, %s, CPU time", what);
+    bench_row row = { .key = key,
+                      .what = seconds,
+                      .figure = all.cpu_ns / 1e9 / factor,
+                      .unit = "s/M",
+                      .yardstick = "-",
+                      .rule = BENCH_FIGURE_MAX,
+                      .budget = 2.5 };
+    bench_print(&row);
+    snprintf(key, sizeof key, "analyze.all_memory.%s", kind);
+    snprintf(memory, sizeof memory, "  memory of that");
+    row.what = memory;
+    row.figure = all.bytes / 1e6 / factor;
+    row.unit = "MB/M";
+    row.budget = 120;
+    bench_print(&row);
+}
+
 int main(int argc, char **argv)
 {
     bench_parse(argc, argv);
+    print_all_topics("kernels", "1 M kernels, 1,000 streams");
+    print_all_topics("calls16", "1 M operations with calls");
     const uint64_t many = bench.quick ? 2000000 : 10000000;
     const double factor = (double)many / 1000000;
-    const cost one = run_least(make_trace(1000000), "summary");
-    const char *const trace = make_trace(many);
+    const cost one = run_least(make_trace("graph16", 1000000), "summary");
+    const char *const trace = make_trace("graph16", many);
     const cost ten = run_least(trace, "summary");
     char what[64];
     snprintf(what, sizeof what, "summary of %.0f M operations", factor);

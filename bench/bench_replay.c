@@ -2,8 +2,9 @@
     bench_replay.c - the speed of the replay, and how its time grows
 
     Makes its traces with gen_trace. Times are CPU time of one thread: a run
-    after loading, with gaps, loop, figures and digest. Growth is the time for
-    each operation relative to the smallest trace.
+    after loading, with gaps, loop, figures and digest; a what-if is a brief run
+    that scales all operations. Growth is the time for each operation relative
+    to the smallest trace.
 */
 #include "bench/bench.h" // first: it asks for GNU interfaces
 
@@ -19,25 +20,50 @@ static const char *make_trace(uint32_t streams, uint64_t count)
 }
 
 // Nanoseconds for each operation of a run, the least of `rounds`.
-static double run_ns(uint32_t streams, uint64_t count, uint32_t mode,
-                     int rounds)
+static double described_ns(const char *path, const ts_replay_run_desc *desc,
+                           int rounds)
 {
-    ts_reader *const reader = bench_open(make_trace(streams, count));
+    ts_reader *const reader = bench_open(path);
     ts_replay *replay;
     bench_need(ts_replay_open(&replay, reader, NULL), "replay");
-    const ts_replay_run_desc desc = { .mode = mode };
     // The first run of a model calibrates it.
-    bench_need(ts_replay_run(replay, &desc), "run");
+    bench_need(ts_replay_run(replay, desc), "run");
     double least = INFINITY;
     for (int i = 0; i < rounds; i++) {
         const double begin = bench_cpu_ns();
-        bench_need(ts_replay_run(replay, &desc), "run");
+        bench_need(ts_replay_run(replay, desc), "run");
         bench_keep_min(&least, bench_cpu_ns() - begin);
     }
     const double operations = (double)ts_replay_result(replay)->operations;
     ts_replay_close(replay);
     ts_reader_close(reader);
     return least / operations;
+}
+
+static double run_ns(uint32_t streams, uint64_t count, uint32_t mode,
+                     int rounds)
+{
+    const ts_replay_run_desc desc = { .mode = mode };
+    return described_ns(make_trace(streams, count), &desc, rounds);
+}
+
+static void what_if(const char *key, const char *what, uint32_t streams)
+{
+    const ts_change faster = { .type = TS_CHANGE_SCALE, .factor = { 1, 2 } };
+    const ts_replay_run_desc desc = { .mode = TS_REPLAY_MODEL,
+                                      .changes = &faster,
+                                      .change_count = 1,
+                                      .brief = true };
+    const uint64_t count = bench.quick ? 200000 : 1000000;
+    const double ns = described_ns(make_trace(streams, count), &desc, 9);
+    const bench_row row = { .key = key,
+                            .what = what,
+                            .figure = ns / 1e3,
+                            .unit = "s",
+                            .yardstick = "-",
+                            .rule = BENCH_FIGURE_MAX,
+                            .budget = 0.1 };
+    bench_print(&row);
 }
 
 static void core(const char *key, const char *what, uint32_t streams,
@@ -105,6 +131,9 @@ int main(int argc, char **argv)
          TS_REPLAY_EXACT, 2);
     core("replay.model.64", "replay, a model on 64 streams", 64,
          TS_REPLAY_MODEL, 0);
+    what_if("replay.what_if.64", "a what-if after the first, 1 M operations",
+            64);
+    what_if("replay.what_if.1024", "the same, 1,024 streams", 1024);
     growth_of_operations();
     growth_of_streams();
     remove(bench_path("replay.sbt"));

@@ -83,7 +83,7 @@ static void measure_short(int rounds)
                             .limit = limit / 1e3,
                             .yardstick = "bare thread",
                             .rule = BENCH_FIGURE_MAX,
-                            .budget = 30 };
+                            .budget = 15 };
     bench_print(&row);
     free(none);
     free(zone);

@@ -232,52 +232,65 @@ static void measure_copies(void)
 /* ==== 6. ts-query ======================================================== */
 
 // CPU seconds of a query over all zones, scaled to ten million zones.
-static double query_seconds(const char *sql, int rounds)
+static double query_seconds(const char *format, const char *option,
+                            const char *sql, int rounds)
 {
     char tool[512];
     const char *const path = bench_path("zones.sbt");
     snprintf(tool, sizeof tool, "%s/ts-query", bench.bin);
-    char *const argv[] = { tool, (char *)(uintptr_t)path,
-                           (char *)(uintptr_t)sql, NULL };
+    char *const argv[] = { tool,
+                           (char *)(uintptr_t)format,
+                           (char *)(uintptr_t)option,
+                           (char *)(uintptr_t)path,
+                           (char *)(uintptr_t)sql,
+                           NULL };
     const double zones = (double)count_events(path);
     return run_least(argv, rounds).cpu_ns / 1e9 * 1e7 / zones;
 }
 
+static void print_query(const char *key, const char *what, const char *format,
+                        const char *sql, double budget)
+{
+    const bench_row row = { .key = key,
+                            .what = what,
+                            .figure = query_seconds(format, "--", sql, 5),
+                            .unit = "s",
+                            .limit =
+                                query_seconds(format, "--no-pushdown", sql, 1),
+                            .yardstick = "row by row by SQLite",
+                            .rule = BENCH_FIGURE_MAX,
+                            .budget = budget };
+    bench_print(&row);
+}
+
 static void measure_query(void)
 {
-    const bench_row group = {
-        .key = "query.group",
-        .what = "group 10 M zones by name in SQL",
-        .figure = query_seconds("SELECT name, count(*), sum(duration_ns), "
-                                "max(duration_ns) FROM zone GROUP BY name",
-                                3),
-        .unit = "s",
-        .limit = query_seconds("SELECT +name, count(*), sum(duration_ns), "
-                               "max(duration_ns) FROM zone GROUP BY +name",
-                               1),
-        .yardstick = "sorted by SQLite itself",
-        .rule = BENCH_FIGURE_MAX,
-        .budget = 2
-    };
-    const bench_row sum = {
-        .key = "query.sum",
-        .what = "add up 10 M durations in SQL",
-        .figure = query_seconds("SELECT sum(duration_ns) FROM zone", 3),
-        .unit = "s",
-    };
-    bench_print(&group);
-    bench_print(&sum);
+    print_query("query.group", "group 10 M zones by name in SQL", "--table",
+                "SELECT name, count(*), sum(duration_ns), max(duration_ns) "
+                "FROM zone GROUP BY name",
+                0.15);
+    print_query("query.sum", "add up 10 M durations in SQL", "--table",
+                "SELECT sum(duration_ns) FROM zone", 0.1);
+    print_query("query.count", "count 10 M zones in SQL", "--table",
+                "SELECT count(*) FROM zone", 0.03);
+    print_query("query.first", "the 10 longest of 10 M zones in SQL", "--table",
+                "SELECT name, duration_ns FROM zone ORDER BY duration_ns DESC "
+                "LIMIT 10",
+                0.1);
+    // 207 MB, of which 200 are to be printed in a second.
+    print_query("query.csv", "10 M zones as CSV", "--csv",
+                "SELECT start_ns, duration_ns, name FROM zone", 1);
 }
 
 int main(int argc, char **argv)
 {
     static const export_case exports[] = {
         { "export.zones", "zones.sbt", "zones.perfetto-trace",
-          "export to Perfetto, zones", 5, 20, 0 },
+          "export to Perfetto, zones", 12, 20, 0 },
         { "export.kernels", "kernels.sbt", "kernels.perfetto-trace",
           "export to Perfetto, kernels", 5, 26, 156 },
         { "export.json", "kernels.sbt", "kernels.json",
-          "export to Chrome JSON, kernels", 0, 0, 507 },
+          "export to Chrome JSON, kernels", 3, 0, 507 },
     };
     if (argc > 3 && !strcmp(argv[1], "--seconds")) {
         const cost least = run_least(argv + 3, atoi(argv[2]));

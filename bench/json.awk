@@ -16,6 +16,11 @@ function verdict(figure, limit, rule, budget) {
     return figure + 0 >= budget + 0 ? "ok" : "over"
 }
 
+# Whether a row says more about the machine than about the program.
+function hangs(unit, limit) {
+    return limit + 0 <= 0 && unit ~ /^(ns|us|ms|s|.*\/s|ns\/op)$/
+}
+
 BEGIN {
     FS = "\t"
     OFMT = CONVFMT = "%.6g"
@@ -34,8 +39,10 @@ BEGIN {
     ratio = has_limit && $3 !~ /nan/ ? number($3 / $5) : "null"
     printf "%s\n    { \"key\": %s, \"section\": %s, \"what\": %s,\n", \
         rows++ ? "," : "", text($1), text(heading), text($2)
-    printf "      \"figure\": %s, \"unit\": %s, \"limit\": %s,", \
-        number($3), text($4), has_limit ? number($5) : "null"
+    printf "      \"figure\": %s, \"unit\": %s, \"spread\": %s,", \
+        number($3), text($4), $9 == "" ? "null" : number($9)
+    printf " \"machine\": %s, \"limit\": %s,", \
+        hangs($4, $5) ? "true" : "false", has_limit ? number($5) : "null"
     printf " \"yardstick\": %s,\n", $6 == "-" ? "null" : text($6)
     printf "      \"ratio\": %s, \"rule\": %s,", ratio, text($7)
     printf " \"budget\": %s, \"verdict\": %s }", \

@@ -16,6 +16,11 @@ function verdict(figure, limit, rule, budget) {
     return figure + 0 >= budget + 0 ? "ok" : "OVER"
 }
 
+# Whether a row says more about the machine than about the program.
+function hangs(unit, limit) {
+    return limit + 0 <= 0 && unit ~ /^(ns|us|ms|s|.*\/s|ns\/op)$/
+}
+
 function line(what, figure, unit, limit, yardstick, ratio, budget, word, s) {
     s = sprintf("%-*s %8s %-11s %8s %-29s %6s  %-9s %s", \
         what ~ /^\n/ ? 41 : 40, what, figure, unit, limit, yardstick, \
@@ -42,9 +47,11 @@ BEGIN {
     if (ratio != "") ratio = sprintf(ratio < 100 ? "%.2f" : "%.0f", ratio)
     budget = $7 == "-" ? "" : $7 == "ratio<=" ? "<= " number($8) " x" \
         : $7 " " number($8)
-    line($2, number($3), $4, limit, $6 == "-" ? "" : $6, ratio, budget, word)
+    line($2, number($3), $4 (hangs($4, $5) ? " *" : ""), limit, \
+        $6 == "-" ? "" : $6, ratio, budget, word)
 }
 END {
     printf "\n%d within budget, %d over, %d failed\n", count["ok"], \
         count["OVER"], count["failed"]
+    print "* hangs on the machine: compare it with runs on the same kind only"
 }

@@ -290,32 +290,38 @@ static inline void workload_record(const workload_gpu *gpu, ts_gpu_op *op,
     one an event that another stream waits for. With `calls` also records the
     host calls that issued them; then only these have the issue times.
 */
+static inline void workload_graph_part(workload_gpu *gpu, uint32_t streams,
+                                       uint64_t count, bool calls)
+{
+    for (uint64_t done = 0; done < count; done++) {
+        const uint32_t stream = bench_below(&gpu->random, streams);
+        if (done % 10 != 8 || done + 2 > count) {
+            const uint32_t config = (uint32_t)(done % WORKLOAD_LAUNCHES);
+            ts_gpu_op op =
+                workload_op(gpu, TS_EVENT_KERNEL, stream,
+                            workload_duration(gpu, WORKLOAD_LOOP, config));
+            op.u.kernel.launch = gpu->launches[config];
+            workload_record(gpu, &op, calls ? "cudaLaunchKernel" : NULL);
+            continue;
+        }
+        ts_gpu_op record = workload_op(gpu, TS_EVENT_EVENT_RECORD, stream, 0);
+        record.u.event.id = 1 + done % 256;
+        workload_record(gpu, &record, calls ? "cudaEventRecord" : NULL);
+        const uint32_t other = bench_below(&gpu->random, streams);
+        if (gpu->free_ns[other] < record.end) gpu->free_ns[other] = record.end;
+        ts_gpu_op wait = workload_op(gpu, TS_EVENT_EVENT_WAIT, other, 0);
+        wait.u.event.id = record.u.event.id;
+        wait.u.event.record = record.correlation;
+        workload_record(gpu, &wait, calls ? "cudaStreamWaitEvent" : NULL);
+        done++;
+    }
+}
+
 static inline void workload_graph(uint32_t streams, uint64_t count, bool calls)
 {
     workload_gpu gpu;
     workload_gpu_open(&gpu, streams);
-    for (uint64_t done = 0; done < count; done++) {
-        const uint32_t stream = bench_below(&gpu.random, streams);
-        if (done % 10 != 8 || done + 2 > count) {
-            const uint32_t config = (uint32_t)(done % WORKLOAD_LAUNCHES);
-            ts_gpu_op op =
-                workload_op(&gpu, TS_EVENT_KERNEL, stream,
-                            workload_duration(&gpu, WORKLOAD_LOOP, config));
-            op.u.kernel.launch = gpu.launches[config];
-            workload_record(&gpu, &op, calls ? "cudaLaunchKernel" : NULL);
-            continue;
-        }
-        ts_gpu_op record = workload_op(&gpu, TS_EVENT_EVENT_RECORD, stream, 0);
-        record.u.event.id = 1 + done % 256;
-        workload_record(&gpu, &record, calls ? "cudaEventRecord" : NULL);
-        const uint32_t other = bench_below(&gpu.random, streams);
-        if (gpu.free_ns[other] < record.end) gpu.free_ns[other] = record.end;
-        ts_gpu_op wait = workload_op(&gpu, TS_EVENT_EVENT_WAIT, other, 0);
-        wait.u.event.id = record.u.event.id;
-        wait.u.event.record = record.correlation;
-        workload_record(&gpu, &wait, calls ? "cudaStreamWaitEvent" : NULL);
-        done++;
-    }
+    workload_graph_part(&gpu, streams, count, calls);
     workload_clock(&gpu);
     workload_gpu_close(&gpu);
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Runs the commands of a document's block of ```console, in a folder in which
-# docs/ is, and compares what they print; a line of ... stands for any lines.
+# Runs the commands of a ```console block of a document, in a folder that
+# contains docs/, and compares their output with the block; a line of ...
+# stands for any lines.
 #   tests/console.sh BLOCK
 set -eu
 block=$(realpath "$1")

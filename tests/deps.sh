@@ -1,7 +1,8 @@
 #!/bin/sh
-# Makes sure that what a target needs is there: as root on a Debian system by
-# installing the missing packages, elsewhere by saying what to install.
-#   tests/deps.sh build | check
+# Provides what a target needs: as root on a Debian system it installs missing
+# packages, elsewhere it prints what to install.
+#   tests/deps.sh build | unit | check
+#   tests/deps.sh --list ...    prints the packages of what is missing
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -14,22 +15,25 @@ header xxhash.h libxxhash-dev'
 better='header zstd.h libzstd-dev
 header zlib.h zlib1g-dev
 header libdeflate.h libdeflate-dev
+header archive.h libarchive-dev
 header yajl/yajl_parse.h libyajl-dev
 header sqlite3.h libsqlite3-dev
 header editline/readline.h libedit-dev
 header elfutils/libdwelf.h libdw-dev
 header libunwind.h libunwind-dev
 header libiberty/demangle.h libiberty-dev
-header microhttpd.h libmicrohttpd-dev'
-check='command gcc gcc
+header microhttpd.h libmicrohttpd-dev
+header babeltrace2/babeltrace.h libbabeltrace2-dev'
+unit='command gcc gcc
 command g++ g++
-command git git
 clang - clang
+command dot graphviz
+command node nodejs
+header cmocka.h libcmocka-dev'
+check='command git git
 sanitizer - libclang-rt-dev
 command valgrind valgrind
 command mandoc mandoc
-command dot graphviz
-command node nodejs
 command npm npm
 command sqlite3 sqlite3
 command xmllint libxml2-utils
@@ -39,16 +43,24 @@ command debootstrap debootstrap
 command aarch64-linux-gnu-g++ g++-aarch64-linux-gnu
 command qemu-aarch64-static qemu-user-static
 file /usr/aarch64-linux-gnu/include/stdlib.h libc6-dev-arm64-cross
-header cmocka.h libcmocka-dev
 header CL/cl_layer.h opencl-headers
 library OpenCL ocl-icd-opencl-dev
 file /etc/OpenCL/vendors/pocl.icd pocl-opencl-icd'
 
+list=
+test "${1:-}" != --list || { list=yes && shift; }
 case ${1:-} in
 build) needed=$build ;;
-check)
+unit)
     needed="$build
 $better
+$unit"
+    better=
+    ;;
+check) # and what single checks need, which are skipped without it
+    needed="$build
+$better
+$unit
 $check"
     better='command clang-format-14 clang-format-14
 command clang-16 clang-16
@@ -56,9 +68,30 @@ command wasm-ld-16 lld-16
 file /usr/lib/wasm32-wasi/libc.a wasi-libc
 file /usr/lib/llvm-16/lib/clang/16/lib/wasi libclang-rt-16-dev-wasm32
 command chromium chromium
-file /usr/share/fonts/truetype/dejavu fonts-dejavu-core'
+file /usr/share/fonts/truetype/dejavu fonts-dejavu-core
+file /usr/bin/python3 python3
+python Python.h python3-dev
+python pip python3-pip
+python setuptools python3-setuptools
+python wheel python3-wheel
+python pytest python3-pytest
+python numpy python3-numpy
+python pandas python3-pandas
+command cargo cargo
+command rustc rustc
+command cargo-clippy rust-clippy
+command rustfmt rustfmt
+crate tracing-subscriber librust-tracing-subscriber-dev
+command dh debhelper
+command lintian lintian
+command rpmspec rpm
+command musl-gcc musl-tools
+command arm-linux-gnueabihf-gcc gcc-arm-linux-gnueabihf
+file /usr/arm-linux-gnueabihf/include/stdlib.h libc6-dev-armhf-cross
+command riscv64-linux-gnu-gcc gcc-riscv64-linux-gnu
+file /usr/riscv64-linux-gnu/include/stdlib.h libc6-dev-riscv64-cross'
     ;;
-*) echo 'usage: tests/deps.sh build|check' >&2; exit 2 ;;
+*) echo 'usage: tests/deps.sh [--list] build|unit|check' >&2; exit 2 ;;
 esac
 
 compiler() {
@@ -78,6 +111,11 @@ there() {
         echo 'int main(void) { return 0; }' |
             $(compiler) -xc - -o /dev/null "-l$2" 2>/dev/null ;;
     file) test -e "$2" ;;
+    crate) ls -d /usr/share/cargo/registry/"$2"-[0-9]* >/dev/null 2>&1 ;;
+    python) # the system's: others bring what they need
+        if test "$2" = Python.h; then set -- "$1" "os, sysconfig;
+os.stat(sysconfig.get_path('include') + '/Python.h')"; fi
+        /usr/bin/python3 -c "import $2" 2>/dev/null ;;
     sanitizer)
         echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
             $(tests/clang.sh) -fsanitize=fuzzer,address -xc - -o /dev/null \
@@ -96,7 +134,7 @@ missing() {
 # Without them the test is left out.
 hip_headers() {
     into=build/hip-headers
-    if test "$1" = build || ! command -v apt-get dpkg >/dev/null ||
+    if test "$1" != check || ! command -v apt-get dpkg >/dev/null ||
         test -e /usr/include/hip/hip_runtime_api.h || test -e $into; then
         return 0
     fi
@@ -123,6 +161,10 @@ install() {
 
 lacks=$(missing "$needed")
 could=$(missing "$better")
+if test -n "$list"; then
+    echo $lacks
+    exit
+fi
 if test -n "$lacks$could" && test "$(id -u)" = 0 &&
     command -v apt-get >/dev/null; then
     test -n "$(known libxxhash-dev)" || apt-get update -qq

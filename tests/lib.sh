@@ -1,12 +1,12 @@
-# What the checks share; read with `. tests/lib.sh` from the project's root.
-# $HERE is the folder of what only this check needs: tests/checks/NAME.
-# A check is a command; `check NAME COMMAND...` runs it, prints one line and,
-# if it failed, everything it said. Exit status 77 is a skip: the last line
-# of its output gives the reason. Programs that print TAP, as cmocka does
-# here, count as many checks as they plan. $TS_RESULTS gets a line of each:
-# passed, failed, skipped, processor seconds, name.
-# `check_later` does not wait for its check; `wait`, or the script's end, waits
-# for all of them.
+# Functions that the checks share; read with `. tests/lib.sh` from the
+# project's root. $HERE is the folder with the files that only this check
+# needs: tests/checks/NAME. `check NAME COMMAND...` runs a command and prints
+# one line and, if it failed, its whole output. Exit status 77 is a skip: the
+# last line of the output is the reason. A program that prints TAP, as cmocka
+# does here, counts as many checks as it plans. $TS_RESULTS gets a line for
+# each: passed, failed or skipped, processor seconds, name. `check_later` does
+# not wait for its command; `wait`, or the end of the script, waits for all of
+# them.
 
 export HERE=${0%.sh}
 export CMOCKA_MESSAGE_OUTPUT=TAP

@@ -1,21 +1,23 @@
 #!/bin/bash
-# How much the checks see: changes one line of the code after another, builds,
-# and runs the checks of that area. A change that no check notices survives.
+# Measures what the checks detect: changes one line of the code after another,
+# builds, and runs the checks of that area. A mutant that no check detects
+# survives.
 #   tests/mutate.sh [--seed N] [--count N] [--quick] [--again | --resume]
 #                   [AREA...]
-# Takes `count` (10) mutants of each area named (all), the same ones for a seed
-# (1); --again takes those that survived last time, --resume goes on where one
-# that was stopped left off. --quick runs no scripts and no programs that take
-# longer than two seconds: what survives it is worth --again. JOBS areas run at
-# once (the number of processors). Works in build/mutate on a copy of what git
-# knows here. What each came to goes to build/mutate.tsv; the last line is `N of
+# Takes `count` (10) mutants of each named area (default: of all areas), the
+# same ones for the same seed (1). --again takes those that survived last time,
+# --resume continues a run that was stopped. --quick runs no scripts and no
+# programs that take longer than two seconds; repeat what survives it with
+# --again. JOBS areas run at once (default: the number of processors). The
+# script works in build/mutate on a copy of the files that git knows here. The
+# result of each mutant is written to build/mutate.tsv; the last line is `N of
 # M killed, K survived`. Mutants that do not compile, or compile to the same
-# code, do not count; docs/mutants.md says which survivors change nothing.
+# code, do not count; docs/mutants.md lists survivors that change nothing.
 #
-# What changed code does is not foreseen: where this runs as root, it can write
-# to its own folder and to a /tmp of its own only, and what it starts ends with
-# the check. A check that takes ten times as long as it should, and half a
-# minute more, has failed.
+# Changed code may do anything: as root, this script lets it write only to its
+# own folder and to a private /tmp, and ends the processes that it started
+# together with the check. A check that takes ten times as long as usual, plus
+# half a minute, has failed.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 me=$PWD/tests/mutate.sh

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Builds and runs what NAME names, and prints all that it says: test programs
-# (test_NAME), checks (tests/checks/NAME.sh) or, where there is neither, single
-# tests of the programs (functions). NAME may be a pattern, as 'reader*'.
-#   tests/one.sh [-n] NAME    as `make test NAME=...`; -n only says what it is
+# Builds and runs what NAME names, and prints its whole output: test programs
+# (test_NAME), checks (tests/checks/NAME.sh) or, if there is neither, single
+# tests of the programs (functions). NAME may be a pattern, such as 'reader*'.
+#   tests/one.sh [-n] NAME    as `make test NAME=...`; -n only prints what it is
 set -uf
 cd "$(dirname "$0")/.." || exit 2
 dry=
@@ -24,9 +24,12 @@ checks() { # PATTERN
 }
 tests() { # lines of PROGRAM FUNCTION
     find tests -name 'test_*.c' -o -name 'test_*.cpp' | xargs awk '
-        /cmocka_unit_test[a-z_]*\($/ { getline more; $0 = $0 more }
-        match($0, /cmocka_unit_test[a-z_]*\( *[a-z0-9_]+/) {
-            sub(/.*cmocka_unit_test[a-z_]*\( */, "")
+        /(cmocka_unit_test[a-z_]*|^UNIT_TEST[A-Z_]*)\($/ {
+            getline more
+            $0 = $0 more
+        }
+        match($0, /(cmocka_unit_test[a-z_]*|^UNIT_TEST[A-Z_]*)\( *[a-z0-9_]+/) {
+            sub(/.*(cmocka_unit_test[a-z_]*|UNIT_TEST[A-Z_]*)\( */, "")
             sub(/[^a-z0-9_].*/, "")
             program = FILENAME
             sub(/[.][a-z]*$/, "", program)

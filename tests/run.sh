@@ -1,8 +1,7 @@
 #!/bin/sh
-# Runs the checks named (all without a name), each a tests/checks/NAME.sh, and
-# prints what each took of the processors, then the total over everything as
-# its last line.
-#   tests/run.sh [NAME...]        what each said is kept in build/check-logs
+# Runs the named checks (all without a name), each a tests/checks/NAME.sh, and
+# prints the processor time of each; the last line has the totals.
+#   tests/run.sh [NAME...]        the logs are kept in build/check-logs
 #   tests/run.sh --shake ...      tests/shake.sh, by hand
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -10,11 +9,12 @@ if test "${1:-}" = --shake; then
     shift
     exec tests/shake.sh "$@"
 fi
-all="build bare unit cli adding import replay execute analyze diff nsight
-definitions wasm studio tasks select sanity truth merge states stacks capture
-fault nvidia devices hip hip-execute opencl opencl-execute hash scripts examples
-install disabled cxx strict docs man includes format asan tsan valgrind arm64
-fuzz"
+all="build bare unit cli adding import tables roundtrip replay execute
+analyze diff nsight definitions schemas wasm studio tasks select sanity
+truth merge states stacks capture fault nvidia devices hip hip-execute
+opencl opencl-execute hash scripts examples install packages release
+python rust with disabled cxx strict docs man includes format asan tsan
+valgrind arm64 portable fuzz"
 . tests/lib.sh
 TS_RESULTS=$(mktemp) || exit 2
 trap 'rm -f "$TS_RESULTS"' EXIT

@@ -1,10 +1,11 @@
 #!/bin/sh
-# Runs each test program many times while busy loops take the processors, four
-# for each: a verdict that hangs on a clock or on the scheduler shows itself.
+# Runs each test program many times while busy loops occupy the processors,
+# four for each, to find tests whose result depends on a clock or on the
+# scheduler.
 #   tests/run.sh --shake [--loaded] [--resume] [TIMES] [PROGRAM...]
-# (50, all of them). --loaded: without busy loops, others load this machine;
-# --resume: goes on where one that was stopped left off. What failed is in
-# build/shake, one line of each run in build/shake/runs.
+# (50, all of them). --loaded: no busy loops, because other programs already
+# load this machine; --resume: continues a run that was stopped. build/shake
+# has the output of failures, build/shake/runs a line for each run.
 set -u
 times=50
 loaded=

@@ -1,12 +1,13 @@
 #!/bin/sh
-# Runs one transcript, NAME.test, in an empty folder and compares what it
-# says with NAME.out, NAME.err and NAME.rc (absent: nothing, nothing, 0).
-# UPDATE=1 rewrites them. $TS_ROOT is the project, its tools are in PATH.
+# Runs one transcript, NAME.test, in an empty folder and compares its output
+# with NAME.out, NAME.err and NAME.rc (if absent: nothing, nothing, 0).
+# UPDATE=1 rewrites them. $TS_ROOT is the project, its tools are in PATH;
+# those of $TS_TOOLS, if it is set, come before them.
 set -u
 test_file=$1
 expected=${test_file%.test}
 TS_ROOT=$(cd "$(dirname "$0")/.." && pwd) || exit 2
-PATH=$TS_ROOT/build:$TS_ROOT/build/examples:$PATH
+PATH=${TS_TOOLS:+$TS_TOOLS:}$TS_ROOT/build:$TS_ROOT/build/examples:$PATH
 TZ=UTC
 export TS_ROOT PATH TZ
 unset COLUMNS NO_COLOR

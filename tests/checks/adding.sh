@@ -1,6 +1,7 @@
-# The recipes of docs/adding.md, carried out: all of them in one copy of the
-# tree, but the event kind, which all would be built again for: in another copy,
-# of which the library and one test are built. The tools do what the page shows.
+# Carries out the recipes of docs/adding.md, all in one copy of the tree,
+# except the event kind. That one would cause a complete rebuild, so it has a
+# copy of its own, of which only the library and one test are built. The tools
+# must do what the page shows.
 . tests/lib.sh
 check_build "adding: build" all
 folder=build/adding
@@ -13,7 +14,7 @@ cp -pR Makefile tracesmith.h tracesmith_replay.h src backends tools man docs \
 cp -pR build/found build/lines build/src build/tools build/*.a $folder/build
 cp -pR Makefile tracesmith.h tracesmith_replay.h src tools docs $kind
 mkdir -p $kind/tests
-cp -pR tests/clang.sh tests/record $kind/tests
+cp -pR tests/clang.sh tests/unit.h tests/record $kind/tests
 
 # A block of C behind the name of a new file, blocks of differences, and
 # the commands of a section.

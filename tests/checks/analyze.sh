@@ -1,8 +1,8 @@
-# ts-analyze on traces of real programs: sums agree to the nanosecond with
-# those that a script computes from the source, pages are well-formed, and
-# docs/examples says what the tool does (UPDATE=1 rewrites it); what other tools
-# say of the same is the same. The traces are those in the folder that TS_DATA
-# names (../shared/data).
+# Runs ts-analyze on traces of real programs: sums agree to the nanosecond with
+# those that a script computes from the source, pages are well-formed,
+# docs/examples shows the tool's output (UPDATE=1 rewrites it), and figures
+# agree with those of other tools. The traces are those in the folder that
+# TS_DATA names (../shared/data).
 . tests/lib.sh
 data=${TS_DATA:-../shared/data}
 folder=build/analyze

@@ -1,7 +1,7 @@
-# The test programs under AddressSanitizer and UndefinedBehaviorSanitizer, by
-# clang, which builds them in half of gcc's time. It warns here of what it finds
-# in them, in the tools, the examples and the benchmarks; tests/checks/build.sh
-# does so with gcc.
+# Runs the test programs under AddressSanitizer and UndefinedBehaviorSanitizer,
+# built by clang, which takes half of gcc's time. This build also reports
+# clang's warnings for the tests, the tools, the examples and the benchmarks;
+# tests/checks/build.sh reports gcc's.
 . tests/lib.sh
 flags="-O0 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all \
     -fno-omit-frame-pointer -D__SANITIZE_ADDRESS__ -Werror" # as gcc calls it

@@ -1,5 +1,5 @@
-# Programs that know nothing of TraceSmith, recorded by the injected library:
-# the trace has what they did, and they print and return what they do without.
+# Records unmodified programs with the injected library: the trace contains
+# what they did, and their output and result are the same as without it.
 . tests/lib.sh
 folder=build/capture
 rm -rf $folder
@@ -375,7 +375,7 @@ check "capture: ts-record, a CUDA program, and a flush that hangs" sh -c '
     $HERE/record.sh $0/cuda_hang "" $0/cuda_program || exit 1
     build/ts-info $0/cuda_hang/trace.sbt | grep "did not respond"' $folder
 check "capture: tests/gpu/run.sh with doubles" tests/gpu/run.sh --dry
-check "capture: what CUPTI told, told again, is the same trace" sh -c '
+check "capture: a recording of CUPTI gives the same trace again" sh -c '
     results=build/gpu/results-dry
     rm -rf $0/told && mkdir $0/told
     for part in recorded-work traces; do

@@ -1,4 +1,4 @@
-# What the tools say, word for word: tests/cli/*.test.
+# Compares the exact output of the tools with the transcripts tests/cli/*.test.
 . tests/lib.sh
 check_build "cli: build" all examples
 for transcript in tests/cli/*.test; do
@@ -7,8 +7,10 @@ for transcript in tests/cli/*.test; do
     LIMIT=60 check "cli: ${name%.test}" tests/transcript.sh "$transcript"
 done
 check "cli: a test names each key of JSON" node tests/cli/keys-asserted.mjs
+check "cli: a test expects each sentence" node tests/cli/sentences-asserted.mjs
 check "cli: one form of durations and shares" $HERE/durations.sh \
-    tests/cli/*.out tests/cli/*.err docs/examples/*.md
+    tests/cli/*.out tests/cli/*.err tests/tools/analyze/*.txt \
+    docs/examples/*.md
 # shellcheck disable=SC2016 # for the inner shell and awk
 check "cli: each --help fits in 80 columns" sh -c '
 for tool in "$1"/ts-*; do

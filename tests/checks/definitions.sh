@@ -1,8 +1,8 @@
-# Figures as HTA, TraceLens, the reports of nsys stats and the views of a ROCm
-# profile define them are computed by scripts from the sources of traces;
-# ts-analyze and the queries of docs/definitions.md give the same ones. The
-# traces are those in the folder that TS_DATA names (../shared/data). nsight.sh
-# runs queries of nsys itself.
+# Compares figures with other tools: scripts compute figures as HTA, TraceLens,
+# the reports of nsys stats and the views of a ROCm profile define them, from
+# the sources of traces; ts-analyze and the queries of docs/definitions.md must
+# give the same ones. The traces are those in the folder that TS_DATA names
+# (../shared/data). nsight.sh runs queries of nsys itself.
 . tests/lib.sh
 data=${TS_DATA:-../shared/data}
 folder=build/definitions

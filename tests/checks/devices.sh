@@ -1,5 +1,5 @@
-# ts-devices on machines that are folders, with a library that stands for the
-# driver's.
+# Runs ts-devices on simulated machines, each a folder of files, with a library
+# in place of the driver's.
 . tests/lib.sh
 folder=$PWD/build/devices
 rm -rf "$folder"
@@ -45,39 +45,80 @@ gfx_target_version 90402"
 put "$folder/amd/sys/class/kfd/kfd/topology/nodes/0/properties" "simd_count 0"
 put "$folder/amd/sys/class/kfd/kfd/topology/nodes/1/name" "MI300X"
 card metax 0x9999
+card metax-whole 0x9999
+put "$folder/metax-whole/dev/mxcd" ""
+card display 0x1002
+cp -r "$folder/bare" "$folder/caged"
+cp -r "$folder/whole" "$folder/given"
+cp -r "$folder/boxed" "$folder/unmade"
+rm "$folder/unmade/.dockerenv"
+cp -r "$folder/amd" "$folder/amd-boxed"
+cp -r "$folder/amd" "$folder/amd-whole"
+cp -r "$folder/display" "$folder/display-boxed"
+for machine in caged given amd-boxed display-boxed; do
+    put "$folder/$machine/.dockerenv" ""
+done
+put "$folder/amd-whole/dev/kfd" ""
+# Libraries that this machine may have are not loaded: files of these names that
+# are none come first.
+mkdir "$folder/empty"
+for name in libnvidia-ml.so.1 libcuda.so.1 libamdhip64.so libamdhip64.so.5 \
+    libamdhip64.so.6 libamdhip64.so.7 librocprofiler-sdk.so \
+    librocprofiler-sdk.so.0 librocprofiler-sdk.so.1 libroctracer64.so \
+    libroctracer64.so.4 libmcpti.so libmcruntime.so libcupti.so \
+    libcupti.so.12 libcupti.so.13 libOpenCL.so.1 libvulkan.so.1; do
+    echo none >"$folder/empty/$name"
+done
+for libraries in lib driver amd metax; do
+    mkdir -p "$folder/$libraries"
+    cp -n "$folder/empty/"* "$folder/$libraries"
+done
 
-says() { # NAME MACHINE PATTERN... (each in one line)
-    name=$1 machine=$2
-    shift 2
-    check "devices: $name" sh -c '
-        machine=$0
-        LD_LIBRARY_PATH=$1 build/ts-devices --timeout 10s --root $machine \
-            >$machine.out 2>$machine.err
-        test ! -s $machine.err || exit 1
-        shift
-        for pattern; do
-            grep -q -- "$pattern" $machine.out || {
-                echo "no line with: $pattern"
-                cat $machine.out
-                exit 1
-            }
-        done' "$folder/$machine" "$folder/lib" "$@"
+# What it says of a vendor is, word for word, that in devices/NAME.txt, whose
+# name is NAME with - for spaces. UPDATE=1 rewrites it.
+says() { # NAME MACHINE VENDOR [LIBRARIES]
+    # shellcheck disable=SC2016 # for the inner shell
+    check "devices: $1" sh -c '
+        LD_LIBRARY_PATH=$4 env -u container -u KUBERNETES_SERVICE_HOST \
+            build/ts-devices --timeout 10s --root "$0/$2" \
+            >"$0/$1.out" 2>"$0/$1.err"
+        test ! -s "$0/$1.err" || { cat "$0/$1.err"; exit 1; }
+        awk -v vendor="$3" "
+            /^[A-Z]/ { on = index(\$0, vendor) == 1 }
+            on" \
+            "$0/$1.out" >"$0/$1.got"
+        wanted=$HERE/$(echo "$1" | tr " " -).txt
+        test "${UPDATE:-}" != 1 || cp "$0/$1.got" "$wanted"
+        diff -u "$wanted" "$0/$1.got"' \
+        "$folder" "$1" "$2" "$3" "${4:-$folder/lib}"
 }
-says "a machine without any" none "^NVIDIA: no GPU" "^AMD: no GPU" \
-    "^MetaX: no GPU" "^Host" "vdev"
-says "NVIDIA without a driver" bare "1 on the PCI bus, but no driver" \
-    "to fix it .*nvidia-driver"
-says "NVIDIA in a container without its devices" boxed \
-    "/dev/nvidiactl does not exist" \
-    "to fix it .*--gpus all"
-says "NVIDIA with all of it" whole "driver  *580.65.06" "cuda  *13.0" \
-    "device 0  *A GPU of glass" "8.00.* GiB, compute capability 9.0" "recorded"
-DOUBLE_NVML=mismatch says "NVIDIA after an update" whole "version mismatch" \
-    "restart the"
-DOUBLE_NVML=crash says "a library that crashes" whole "crashed (signal 6)" \
-    "^Host"
-DOUBLE_NVML=hang says "a driver that hangs" whole "did not answer in time" \
-    "^Host"
+lib() { # FOLDER NAME: what stdin says
+    mkdir -p "$folder/$1"
+    gcc -shared -fPIC -x c - -o "$folder/$1/$2"
+}
+
+says "no GPU of NVIDIA" none NVIDIA
+says "no GPU of AMD" none AMD
+says "no GPU of MetaX" none MetaX
+says "the host" none Host
+says "NVIDIA without a driver" bare NVIDIA
+says "NVIDIA without a driver in a container" caged NVIDIA
+says "NVIDIA in a container without its devices" boxed NVIDIA
+says "NVIDIA without its devices" unmade NVIDIA
+says "NVIDIA without libcuda" whole NVIDIA
+says "NVIDIA without libcuda in a container" given NVIDIA
+says "NVIDIA without libraries" whole NVIDIA "$folder/empty"
+says "NVIDIA without libraries in a container" given NVIDIA "$folder/empty"
+cp "$folder/cupti/libcuda.so.1" "$folder/lib/libnvidia-ml.so.1" \
+    "$folder/driver"
+says "NVIDIA without CUPTI" whole NVIDIA "$folder/driver"
+DOUBLE_version=130401 says "NVIDIA with all of it" whole NVIDIA "$folder/cupti"
+DOUBLE_NVML=mismatch says "NVIDIA after an update" whole NVIDIA
+DOUBLE_NVML=error says "NVIDIA whose library fails" whole NVIDIA
+DOUBLE_NVML=crash says "a library that crashes" whole NVIDIA
+DOUBLE_NVML=hang says "a driver that hangs" whole NVIDIA
+DOUBLE_NVML=none says "NVIDIA without a device" whole NVIDIA
+DOUBLE_NVML=none says "NVIDIA without a device in a container" given NVIDIA
 # What is known of each version of CUPTI, and no more.
 version() { # VERSION RELEASE WORD... (one of each note)
     check "devices: CUPTI $1 of CUDA $2" sh -c '
@@ -104,11 +145,126 @@ version 130100 13.1 graphs grows
 version 130101 13.1 grows
 version 130400 13.4 grows
 version 130401 13.4
-check "devices: a CUPTI that is too old" \
-    grep -q "not recorded .*too old" "$folder/cupti-12"
-says "AMD without its files" amd "MI300X" "gfx942, 76 compute units" \
-    "/dev/kfd does not exist" "to fix it"
-says "MetaX without its files" metax "MetaX GPU" "not recorded"
+for version in 12 13 22 24; do
+    DOUBLE_version=$version says "NVIDIA with CUPTI $version" whole NVIDIA \
+        "$folder/cupti"
+done
+
+says "AMD without compute" display AMD
+says "AMD without compute in a container" display-boxed AMD
+says "AMD without its files" amd AMD
+says "AMD without its files in a container" amd-boxed AMD
+says "AMD without libraries" amd-whole AMD
+lib amd libamdhip64.so.6 </dev/null
+says "AMD with HIP" amd-whole AMD "$folder/amd"
+lib amd librocprofiler-sdk.so.1 </dev/null
+says "AMD with all of it" amd-whole AMD "$folder/amd"
+says "MetaX without its files" metax MetaX
+says "MetaX without libraries" metax-whole MetaX
+lib metax libmcruntime.so </dev/null
+lib metax libmcpti.so <<'END'
+int mcptiGetVersion(unsigned *version) { *version = 12; return 0; }
+END
+says "MetaX with all of it" metax-whole MetaX "$folder/metax"
+
+# The devices of OpenCL and Vulkan are those of their libraries.
+lib opencl libOpenCL.so.1 <<'END'
+#include <stdlib.h>
+#include <string.h>
+static int many(const char *name)
+{
+    const char *const text = getenv(name);
+    return text ? atoi(text) : 1;
+}
+static int put(const void *value, size_t size, void *to, size_t room)
+{
+    memcpy(to, value, size < room ? size : room);
+    return 0;
+}
+static int loader(int what, size_t room, void *to, size_t *size)
+{
+    const char *const version = getenv("DOUBLE_loader");
+    (void)what, (void)size;
+    return put(version, strlen(version) + 1, to, room);
+}
+void *clGetExtensionFunctionAddress(const char *name)
+{
+    return strstr(name, "OCLICD") && getenv("DOUBLE_loader") ? (void *)loader
+                                                             : NULL;
+}
+int clGetPlatformIDs(unsigned room, void **ids, unsigned *count)
+{
+    *count = (unsigned)many("DOUBLE_platforms");
+    if (room && *count) ids[0] = "platform";
+    return 0;
+}
+int clGetPlatformInfo(void *id, int what, size_t room, void *to, size_t *size)
+{
+    (void)id, (void)size;
+    const char *const text = what == 0x0901 ? "OpenCL 3.0" : "Glass";
+    return put(text, strlen(text) + 1, to, room);
+}
+int clGetDeviceIDs(void *p, unsigned long type, unsigned room, void **ids,
+                   unsigned *count)
+{
+    (void)p, (void)type;
+    *count = (unsigned)many("DOUBLE_devices");
+    if (room && *count) ids[0] = "device";
+    return 0;
+}
+int clGetDeviceInfo(void *id, int what, size_t room, void *to, size_t *size)
+{
+    const unsigned long long memory = 4ull << 30;
+    const unsigned units = 6;
+    (void)id, (void)size;
+    if (what == 0x101f) return put(&memory, sizeof memory, to, room);
+    if (what == 0x1002) return put(&units, sizeof units, to, room);
+    const char *const text = what == 0x102d ? "7.1" : "A prism";
+    return put(text, strlen(text) + 1, to, room);
+}
+END
+says "OpenCL with a device" none OpenCL "$folder/opencl"
+DOUBLE_loader=2.3.1 says "OpenCL through ocl-icd" none OpenCL "$folder/opencl"
+DOUBLE_loader=2.2.9 says "OpenCL through an old ocl-icd" none OpenCL \
+    "$folder/opencl"
+DOUBLE_devices=0 says "OpenCL without a device" none OpenCL "$folder/opencl"
+DOUBLE_platforms=0 says "OpenCL without a driver" none OpenCL "$folder/opencl"
+
+lib vulkan libvulkan.so.1 <<'END'
+#include <stdlib.h>
+#include <string.h>
+static int many(void)
+{
+    const char *const text = getenv("DOUBLE_devices");
+    return text ? atoi(text) : 5;
+}
+int vkCreateInstance(const void *info, const void *memory, void **instance)
+{
+    (void)info, (void)memory;
+    *instance = "instance";
+    return 0;
+}
+int vkEnumeratePhysicalDevices(void *instance, unsigned *count, void **devices)
+{
+    (void)instance;
+    *count = (unsigned)many();
+    for (unsigned i = 0; i < *count; i++)
+        devices[i] = (char *)"012345" + i;
+    return 0;
+}
+void vkGetPhysicalDeviceProperties(void *device, unsigned *properties)
+{
+    properties[0] = 1u << 22 | 3 << 12;
+    properties[4] = *(char *)device - '0';
+    strcpy((char *)&properties[5], "A lens");
+}
+END
+says "Vulkan with devices" none Vulkan "$folder/vulkan"
+DOUBLE_devices=0 says "Vulkan without a device" none Vulkan "$folder/vulkan"
+says "no Vulkan" none Vulkan "$folder/empty"
+says "no OpenCL" none OpenCL "$folder/empty"
+put "$folder/icd/etc/OpenCL/vendors/amd.icd" libamdocl64.so
+says "OpenCL without a loader" icd OpenCL "$folder/empty"
 
 check "devices: OpenCL, what is installed" sh -c '
     ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1 ||

@@ -1,7 +1,7 @@
-# ts-diff, and the questions memory and flame of ts-analyze, on traces of real
-# programs: what they say is what a script adds up from the list of events,
-# and differences made by a what-if replay are found. The traces are those in
-# the folder that TS_DATA names (../shared/data).
+# Runs ts-diff, and the topics memory and flame of ts-analyze, on traces of
+# real programs: their figures equal those that a script sums from the list of
+# events, and differences made by a what-if replay are found. The traces are
+# those in the folder that TS_DATA names (../shared/data).
 . tests/lib.sh
 data=${TS_DATA:-../shared/data}
 folder=build/diff

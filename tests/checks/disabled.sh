@@ -1,7 +1,7 @@
-# TRACESMITH_DISABLE leaves nothing: the surface compiles to the bytes that
-# come out when every line that calls something of TraceSmith is removed, and
-# no symbol of it is left. (At -O0 an empty statement may cost a nop: there
-# only the symbols are compared.)
+# TRACESMITH_DISABLE leaves nothing: a program that uses the whole API compiles
+# to the same bytes as without any line that calls TraceSmith, and contains
+# none of its symbols. (At -O0 an empty statement may cost a nop, so only the
+# symbols are compared there.)
 . tests/lib.sh
 folder=build/disabled
 mkdir -p $folder
@@ -32,5 +32,20 @@ for compiler in "gcc -std=c11" "g++ -std=c++17 -xc++" \
             done
             diff -u $0.bare.dis $0.surface.dis
             cmp $0.bare.bin $0.surface.bin' "$out"
+    done
+done
+
+# Compiled in, while nothing is recorded.
+for compiler in "gcc -std=c11" "g++ -std=c++17 -xc++" \
+    "$CLANG -std=c11" "$CLANGXX -std=c++17 -xc++"; do
+    for loads in 1 2; do
+        kind=-fno-pie
+        test $loads = 1 || kind=-fPIC
+        check "disabled: ${compiler%% *} $kind, not recording" sh -c '
+            set -e
+            '"$compiler -O2 $kind"' -I. -c tests/checks/disabled/off.c -o $0.o
+            objdump -d --no-show-raw-insn $0.o >$0.dis
+            awk -v most='$loads' -f tests/checks/disabled/off.awk $0.dis' \
+            "$folder/off.${compiler%% *}$kind"
     done
 done

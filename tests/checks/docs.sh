@@ -1,5 +1,5 @@
-# Every block of C in the documents and in the headers' prologues compiles,
-# and the README's program prints what the README says.
+# Every block of C in the documents and in the headers' prologues compiles, and
+# the README's program prints what the README shows.
 . tests/lib.sh
 folder=build/docs
 rm -rf $folder
@@ -49,6 +49,29 @@ for document in README.md docs/*.md *.h tools/tracesmith_tools.h \
         check "docs: ${name%.c}" sh -c "$compiles" "$block"
     done
 done
+
+# Programs of docs/cpp.md compile and run, and their traces hold what they say:
+# spans start and end, and what is recorded is not lost.
+awk -v base="$folder/cpp" '
+    /^```cpp$/ { out = base "." FNR ".cpp"; next }
+    /^```/ && out { close(out); out = "" }
+    out { print >out }' docs/cpp.md
+check "docs: cpp.md has programs" test "$(ls $folder/cpp.*.cpp | wc -l)" -ge 4
+for program in "$folder"/cpp.*.cpp; do
+    name=${program#"$folder"/}
+    check_later "docs: ${name%.cpp}" sh -c '
+        set -e
+        g++ -std=c++20 -I. -Wall -Wextra -Werror "$0" -o "$0.out" -pthread
+        mkdir -p "$0.run"
+        cd "$0.run"
+        "$0.out"
+        ../../ts-info --verify trace.sbt
+        ../../ts-view --events trace.sbt >events
+        for name in $(sed -n "s/.*TS_[A-Z_]*(.*\"\([a-z]*\)\".*/\1/p" "$0"); do
+            grep -qw "$name" events || { echo "no $name"; cat events; exit 1; }
+        done' "$PWD/$program"
+done
+wait
 
 # The README's first program and the first text after it, which begins with
 # the command; numbers, units and spaces are made alike.

@@ -1,4 +1,4 @@
-# Every example runs, and what it writes is a trace without damage.
+# Every example runs and writes a trace without damage.
 . tests/lib.sh
 check_build "examples: build" all examples
 for source in examples/*.c; do

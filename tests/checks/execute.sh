@@ -1,5 +1,5 @@
-# Programs are captured, and their operations run again in another process,
-# and in one that has neither the program nor this file system.
+# Captures programs and runs their operations again in another process, also in
+# one without access to the program and to this file system.
 . tests/lib.sh
 area=execute
 folder=build/execute
@@ -188,10 +188,10 @@ if build/ts-replay --execute --trust $folder/hostile.sbt 2>&1 |
         $folder/hostile.sbt
     replays "that may not make a space of its own" 0 '^denied namespace' \
         $folder/hostile.sbt
-    replays "what held is told" 0 \
+    replays "restrictions in effect are reported" 0 \
         '^  confined      no new privileges, limits, system calls filtered' \
         $folder/hostile.sbt
-    replays "what held is told, as JSON" 0 '"seccomp": true' \
+    replays "restrictions in effect are reported, as JSON" 0 '"seccomp": true' \
         $folder/hostile.sbt --json
     hostile "that is not confined does it" DID DID --no-confine
 else
@@ -229,6 +229,52 @@ replays "the values as JSON" 1 '"expected_value": 3000.0029' \
     $folder/wrong.sbt --json
 replays "where it was launched as JSON" 1 "\"file\": \"$HERE/app.c\"" \
     $folder/wrong.sbt --json
+# What is said of each, word for word but for times, addresses and restrictions
+# of this machine. UPDATE=1 rewrites the files execute/NAME.txt.
+says() { # NAME OPTIONS...
+    # shellcheck disable=SC2016 # for the inner shell
+    check "execute: all that is said of $1" sh -c '
+        got=$1/said.$2
+        wanted=$HERE/$(echo "$2" | tr -d , | tr " " -).txt
+        folder=$1
+        shift 2
+        build/ts-replay --execute --trust "$@" 2>&1 | sed -E \
+            -e "s/[0-9][0-9.,]* (ns|us|ms|s)([ ,.;:]|\$)/TIME\2/g" \
+            -e "s/0x[0-9a-f]+/ADDRESS/g; s/^(  confined +).*/\1.../" \
+            -e "s/^(  backend +).*/\1.../" >"$got"
+        test "${UPDATE:-}" != 1 || cp "$got" "$wanted"
+        diff -u "$wanted" "$got"' sh "$folder" "$@"
+}
+says "a program" $folder/pipeline.sbt
+says "a chain" $folder/pipeline.sbt --chain
+says "strict addresses" $folder/pipeline.sbt --va strict
+says "streams beside each other" $folder/pipeline.sbt --overlap
+says "several runs" $folder/count.sbt --loops 3
+says "what the host wrote" $folder/count.sbt --chain
+says "a kernel that is wrong" $folder/wrong.sbt
+says "a kernel that is wrong, in a chain" $folder/wrong.sbt --chain
+says "a kernel that is wrong, beside others" $folder/wrong.sbt --overlap
+says "a kernel that leaves" $folder/leave.sbt
+says "memory that nobody captured" $folder/hidden.sbt
+says "a kernel that takes no end" $folder/spin.sbt --timeout 3
+says "hashes alone" $folder/hashes.sbt
+says "what nobody captured" $folder/few.sbt
+says "nothing that could be compared" $folder/untold.sbt
+says "small errors" $folder/drift.sbt
+says "small errors, narrowed down" $folder/drift.sbt --chain --bisect \
+    -o $folder/said.sbt
+says "errors that add up, narrowed down" $folder/drift.sbt --chain \
+    --compare rtol=0.0045 --bisect -o $folder/said.sbt
+says "one that diverges, narrowed down" $folder/wrong.sbt --bisect \
+    -o $folder/said.sbt
+says "none that diverges" $folder/pipeline.sbt --bisect -o $folder/said.sbt
+says "a graph where there are none" $folder/pipeline.sbt --as-graph
+says "a backend of others" $folder/pipeline.sbt --backend cuda
+says "a kernel that nobody captured" $folder/pipeline.sbt --extract nosuch \
+    -o $folder/said
+says "a folder that has files" $folder/pipeline.sbt --extract scale -o $folder
+says "a kernel as a program" $folder/pipeline.sbt --extract scale \
+    -o $folder/said.scale
 check "execute: the keys of JSON" sh -c '
     for what in wrong "pipeline --overlap" "hidden --overlap" untold; do
         set -- $what
@@ -258,7 +304,7 @@ for how in atol rtol=1,ulp=1 rtol=1:f33 ulp=-1 rtol=nan atol=1,atol=1 \
 done
 replays "small errors add up" 1 'diverged: 4 of 9' $folder/drift.sbt \
     --compare rtol=0.0045 --chain
-replays "a chain narrowed down" 1 'needs 5, from 2 to 6' \
+replays "a chain narrowed down" 1 'needs 5 operations, from 2 to 6' \
     $folder/drift.sbt --compare rtol=0.0045 --chain --bisect \
     -o $folder/steps.sbt
 replays "what it was narrowed down to" 1 'diverged: 1 of 5' \
@@ -318,6 +364,12 @@ check "execute: merged, and cut out again, the same digest" sh -c '
     build/ts-cut -o $0/short.sbt --name "^scale\$" $0/pipeline.sbt
     build/ts-replay --execute --trust $0/short.sbt | grep "same: 2 operations"
     test $(stat -c %s $0/short.sbt) -lt $(stat -c %s $0/pipeline.sbt)' $folder
+check "execute: a trace without names has no captures" sh -c '
+    build/ts-cut --anonymise -o $0/nameless.sbt $0/pipeline.sbt 2>$0/said
+    cat $0/said
+    why="captures are removed because they contain code and memory"
+    grep -qF "$why" $0/said && ! build/ts-replay --execute --trust \
+        $0/nameless.sbt' $folder
 check "execute: a trace that nobody listed is not trusted" sh -c '
     ! build/ts-replay --execute $0/pipeline.sbt >$0/out 2>$0/err &&
         test ! -s $0/out && grep -q "app, build-id" $0/err &&

@@ -1,5 +1,6 @@
-# Every call of libc that a recording session makes fails in turn, and from
-# then on: the program goes on, and the ledger is exact.
+# Lets every call of libc that a recording session makes fail, one after
+# another, once and from then on: the program continues, and the ledger is
+# exact.
 #   FAULT_ALL=1 tests/run.sh fault    every single call; else some are left out
 . tests/lib.sh
 check_build "fault: build" build/libtracesmith.a

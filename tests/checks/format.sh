@@ -1,5 +1,5 @@
-# The layout is what .clang-format decides, no line of code exceeds 80 columns,
-# and the headers are what their sections in src/ add up to.
+# The layout is that of .clang-format, no line of code exceeds 80 columns, and
+# the headers equal the sum of their sections in src/.
 . tests/lib.sh
 check "format: clang-format" sh -c '
     make -s format-check 2>$0 && exit

@@ -1,5 +1,5 @@
-# The kernel that hashes on devices: its texts are made from its source, and
-# it hashes as the host does.
+# The kernel that hashes on devices: its texts are those made from its source,
+# and its hashes equal those of the host.
 . tests/lib.sh
 folder=build/hash
 mkdir -p $folder

@@ -1,12 +1,12 @@
-# A program of HIP is captured through ts-record, by doubles of AMD's libraries
-# whose kernels run, and its operations run again in another process: there is
-# no GPU here.
+# Captures a program of HIP through ts-record, with doubles of AMD's libraries
+# that run kernels, and runs its operations again in another process. No GPU is
+# needed.
 . tests/lib.sh
 check_build "hip-execute: build" all
 folder=$PWD/build/hip-execute
 rm -rf "$folder"
 mkdir -p "$folder"
-flags="-std=gnu11 -O1 -g -Wall -Wextra -Werror -I."
+flags="-std=gnu11 -O1 -g -Wall -Wextra -Wno-unused-parameter -Werror -I."
 check "hip-execute: doubles and program" sh -c '
     set -e
     library() { # FILE.c NAME.so [FLAG...]

@@ -1,7 +1,7 @@
-# Traces of real programs, imported: every event is there with its figures
-# (counted independently), the other tools take the result, and a replay of
-# what was recorded is exact to the nanosecond. The traces are those in the
-# folder that TS_DATA names (../shared/data); without it they are skipped.
+# Imports traces of real programs: every event is there with its figures
+# (counted independently), the other tools accept the result, and a replay of
+# the record is exact to the nanosecond. The traces are those in the folder
+# that TS_DATA names (../shared/data); without it they are skipped.
 . tests/lib.sh
 data=${TS_DATA:-../shared/data}
 folder=build/import
@@ -12,14 +12,18 @@ check_build "import: build" all
 # Without the libraries the tools build and say what is missing.
 check_build "import: build without libraries" OUT=build/bare \
     CFLAGS="-O0 -Werror" HAVE_ZLIB= HAVE_YAJL= HAVE_SQLITE= \
-    HAVE_DEFLATE= HAVE_IBERTY= HAVE_MICROHTTPD= \
+    HAVE_ARCHIVE= HAVE_DEFLATE= HAVE_IBERTY= HAVE_MICROHTTPD= \
+    HAVE_BABELTRACE= \
     build/bare/ts-import build/bare/ts-query build/bare/ts-export
 check "import: what a build without libraries lacks is said" sh -c '
     cp tests/tools/import/kineto/zone.json $0/plain
     gzip -nc tests/tools/import/kineto/zone.json >$0/packed
     ! build/bare/ts-import -o $0/none.sbt $0/plain $0/packed 2>$0/said &&
         grep "needs yajl" $0/said &&
-        grep "was built without zlib" $0/said && ! test -e $0/none.sbt' $folder
+        grep "was built without zlib" $0/said &&
+        tar -cf $0/tar $0/plain && ! build/bare/ts-import -o $0/none.sbt \
+            $0/tar 2>$0/said && grep "built without libarchive" $0/said &&
+        ! test -e $0/none.sbt' $folder
 check "import: ts-query without SQLite says so" sh -c '
     ! build/bare/ts-query tests/cli/view.sbt "SELECT 1" 2>$0/said &&
         grep "this build has no SQLite" $0/said' $folder
@@ -45,6 +49,75 @@ check "import: interrupted, it leaves nothing behind" sh -c '
     status=$?
     wait $!
     test $status = 0 && test -z "$(ls $0/unpacked)"' $folder
+# Archives that Python's own modules write.
+check "import: archives of other programs give the same traces" sh -c '
+    command -v python3 >/dev/null || { echo "no python3"; exit 77; }
+    rm -rf $0 && mkdir $0 && python3 $HERE/archives.py $0 &&
+        build/ts-import -o $0/plain/ $0/ranks >/dev/null &&
+        test "$(ls $0/plain | wc -l)" = 150 || exit 1
+    for archive in $0/ranks.*; do
+        rm -rf $0/out
+        build/ts-import -o $0/out/ $archive >/dev/null &&
+            diff -r $0/plain $0/out || exit 1
+    done' $folder/archives
+# What Node.js writes with --trace-event-categories.
+check "import: a trace of Node.js holds what the source does" sh -c '
+    node --trace-event-categories node,node.fs.sync,node.perf,v8 \
+        --trace-event-file-pattern $0/node.log $HERE/traced.js &&
+        build/ts-import --json -o $0/node.sbt $0/node.log >$0/node.json &&
+        node $HERE/chrome.mjs $0/node.log $0/node.json' $folder
+
+# What rocprofv3 writes, in two notations.
+mkdir -p $folder/rocprofv3
+check "import: JSON of rocprofv3 holds what the source does" sh -c '
+    node $HERE/rocprofv3.mjs make $0 &&
+        build/ts-import -o $0/json.sbt $0/run_results.json &&
+        node $HERE/rocprofv3.mjs compare $0/run_results.json $0/json.sbt
+    ' $folder/rocprofv3
+check "import: so does the same JSON with sorted keys" sh -c '
+    node -e "const sort = (v) => Array.isArray(v) ? v.map(sort) :
+            v && typeof v == \"object\" ? Object.fromEntries(Object.keys(v)
+                .sort().map((k) => [k, sort(v[k])])) : v;
+        const fs = require(\"fs\");
+        fs.writeFileSync(\"$0/sorted.json\", JSON.stringify(sort(JSON.parse(
+            fs.readFileSync(\"$0/run_results.json\", \"utf8\")))))" &&
+        build/ts-import -o $0/sorted.sbt $0/sorted.json &&
+        node $HERE/rocprofv3.mjs compare $0/run_results.json $0/sorted.sbt
+    ' $folder/rocprofv3
+check "import: so do its CSV files, which are one trace" sh -c '
+    rm -rf $0/csv $0/sbt && mkdir $0/csv && cp $0/*.csv $0/csv &&
+        build/ts-import -o $0/sbt/ $0/csv && test "$(ls $0/sbt)" = \
+        0-run_agent_info.sbt && node $HERE/rocprofv3.mjs compare \
+        $0/run_results.json $0/sbt/0-run_agent_info.sbt csv' $folder/rocprofv3
+
+# What TraceSmith 0.x wrote.
+check "import: SBT of TraceSmith 0.x holds what the source does" sh -c '
+    node $HERE/sbt0.mjs make $0.old && build/ts-import -o $0.sbt $0.old &&
+        node $HERE/sbt0.mjs compare $0.sbt' $folder/sbt0
+
+# What torch.cuda.memory._dump_snapshot writes.
+check "import: a memory snapshot holds what the source does" sh -c '
+    node $HERE/snapshot.mjs make $0.pickle &&
+        build/ts-import -o $0.sbt $0.pickle &&
+        node $HERE/snapshot.mjs compare $0.sbt' $folder/snapshot
+# What JAX writes, plain and compressed.
+check "import: XPlane holds what the source does" sh -c '
+    node $HERE/xplane.mjs make $0.pb && gzip -nkf $0.pb &&
+        for source in $0.pb $0.pb.gz; do
+            build/ts-import -o $0.sbt $source &&
+                node $HERE/xplane.mjs compare $0.pb $0.sbt || exit 1
+        done' $folder/xplane
+# What tools that trace zones write. CTF needs its library.
+for format in spall1 spall3 tracy ctf; do
+    check "import: zones of $format are those of the source" sh -c '
+        node $HERE/zones.mjs make $1 $0/$1 || exit 1
+        build/ts-import -o $0/$1.sbt $0/$1 2>$0/said || {
+            cat $0/said
+            grep "was built without it" $0/said && exit 77
+            exit 1
+        }
+        node $HERE/zones.mjs compare $1 $0/$1.sbt' $folder $format
+done
 if ! test -d "$data/kineto"; then
     check "import: Kineto" sh -c 'echo "no traces in $0"; exit 77' "$data"
     exit 0

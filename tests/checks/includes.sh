@@ -1,10 +1,10 @@
-# Who may include whom: the rules stand in docs/architecture.md, and hold.
+# The rules in docs/architecture.md about who may include whom are obeyed.
 . tests/lib.sh
 folder=build/includes
 mkdir -p $folder
 
 # Each include of our own, as "FILE INCLUDED", both from the project's root.
-git ls-files -co --exclude-standard backends tools examples |
+git ls-files -co --exclude-standard backends tools examples python |
     grep '\.[ch]$' >$folder/files
 xargs awk '
     /^[ \t]*#[ \t]*include "/ {
@@ -66,8 +66,8 @@ check "includes: nobody includes what the rules do not allow" awk '
     }' $folder/rules $folder/files $folder/includes
 
 # A public header declares, and then includes the parts of its room; these may
-# include it to be compiled alone. There is no other circle.
-check "includes: no circle" sh -c '
+# include it to be compiled alone. There is no other cycle.
+check "includes: no cycle" sh -c '
     awk "\$1 != \$2 && !(\$1 ~ /^backends\/ts_[a-z_]*\.h\$/ &&
         \$2 ~ /^backends\/[a-z]*\//)" $0/includes | tsort >$0/order' $folder
 

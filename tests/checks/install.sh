@@ -1,6 +1,6 @@
-# What `make install` puts into an empty folder works from there, for programs
-# in C and C++ built by each way that README.md names, and `make uninstall`
-# leaves nothing behind.
+# `make install` into an empty folder gives a working installation, for
+# programs in C and C++ built in each way that README.md names, and `make
+# uninstall` removes all of it.
 . tests/lib.sh
 folder=$PWD/build/install
 root=$folder/"a root" # folders of packages have all kinds of names
@@ -13,7 +13,9 @@ check "install: everything" sh -c '
         "$0/usr/bin/$(basename $tool .c)" --version
         test -f "$0/usr/share/man/man1/$(basename $tool .c).1"
     done
-    cmp LICENSE "$0/usr/share/doc/tracesmith/LICENSE"
+    for file in LICENSE THIRD-PARTY; do
+        cmp $file "$0/usr/share/doc/tracesmith/$file"
+    done
     cmp docs/merge.md "$0/usr/share/doc/tracesmith/docs/merge.md"
     readelf -d "$0/usr/lib/libtracesmith.so" | grep "SONAME.*[.]so[.]0"' "$root"
 

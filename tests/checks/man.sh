@@ -1,4 +1,4 @@
-# Every tool has a manual page, and mandoc has nothing to say about it.
+# Every tool has a manual page, and mandoc reports nothing about it.
 . tests/lib.sh
 for source in tools/t*.c; do
     test -e "$source" || continue

@@ -1,5 +1,5 @@
-# ts-merge and ts-cut on traces of real programs, which are those in the folder
-# that TS_DATA names (../shared/data).
+# Runs ts-merge and ts-cut on traces of real programs, those in the folder that
+# TS_DATA names (../shared/data).
 . tests/lib.sh
 data=${TS_DATA:-../shared/data}
 folder=build/merge

@@ -1,7 +1,6 @@
-# A query that was written for the database of Nsight Systems gives the same
-# rows on that database and on its import: of a database with rows of every
-# table, which is made here, and of those in the folder that TS_DATA names
-# (../shared/data).
+# Queries written for the database of Nsight Systems give the same rows on that
+# database and on its import: on a database with rows of every table, made
+# here, and on those in the folder that TS_DATA names (../shared/data).
 . tests/lib.sh
 data=${TS_DATA:-../shared/data}
 folder=build/nsight

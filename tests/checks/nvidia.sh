@@ -1,6 +1,7 @@
-# What NVIDIA's own binaries and headers say of the CUDA backend, without a GPU:
-# those of CUDA 11.8 and 12.4, fetched from Debian's archive where that can be,
-# and those of the CUDA that is installed. Nothing of them is ever committed.
+# Compares the CUDA backend with NVIDIA's own binaries and headers, without a
+# GPU: with those of CUDA 11.8 and 12.4, fetched from Debian's archive if
+# possible, and with those of an installed CUDA. Nothing of them is ever
+# committed.
 . tests/lib.sh
 folder=build/nvidia
 programs=build/nvidia-programs

@@ -1,5 +1,5 @@
-# Operations of OpenCL run again on PoCL: what the executor does by itself, and
-# programs that know nothing of TraceSmith, recorded and replayed.
+# Runs operations of OpenCL again on PoCL: unit tests of the executor, and
+# unmodified programs, recorded and replayed.
 . tests/lib.sh
 area=opencl-execute
 folder=build/opencl-execute
@@ -27,7 +27,8 @@ executor() { # what to call it, compiler and its flags
     name=$1
     shift
     check "opencl-execute: the executor is built, $name" "$@" \
-        -std=gnu11 -g -I. -Wall -Wextra -Wconversion -Wshadow -Werror \
+        -std=gnu11 -g -I. -Wall -Wextra -Wno-unused-parameter \
+        -Wconversion -Wshadow -Werror \
         tests/backends/opencl/pocl_execute.c build/libtracesmith.a \
         -o $folder/executor-$name -lcmocka $zstd -lm -ldl -pthread
     check "opencl-execute: the executor, $name" $folder/executor-$name

@@ -1,4 +1,4 @@
-# OpenCL on PoCL: programs that know nothing of TraceSmith, and one that does.
+# Records OpenCL on PoCL: unmodified programs, and one that records itself.
 . tests/lib.sh
 folder=build/opencl
 rm -rf $folder
@@ -124,7 +124,7 @@ check "opencl: ts-record, zones of the program's own session" sh -c '
         build/ts-info $0/its.sbt | grep "^  memset  *20 "' $folder
 check "opencl: a program of many launches is built" gcc -std=gnu11 -O2 -Wall \
     -Wextra -Werror $HERE/many.c -o $folder/many -lOpenCL
-check "opencl: ts-record, calls that failed are told" sh -c '
+check "opencl: ts-record reports calls that failed" sh -c '
     build/ts-record -o $0/failed.sbt $0/many 40 3 >$0/failed.out 2>$0/failed.err
     test $? = 5 && cat $0/failed.err &&
         grep -q ": 3 calls failed: clEnqueueNDRangeKernel with error -54 3" \
@@ -227,7 +227,8 @@ inside() { # what to call it, tests, compiler and its flags
         CFLAGS="-g ${flags#"$compiler"}" $folder/$name/libtracesmith.a
     for test in $tests; do
         check "opencl: $test is built, $name" "$@" \
-            -std=gnu11 -g -I. -Wall -Wextra -Wconversion -Wshadow -Werror \
+            -std=gnu11 -g -I. -Wall -Wextra -Wno-unused-parameter \
+            -Wconversion -Wshadow -Werror \
             tests/backends/opencl/$test.c -o $folder/$test-$name \
             $folder/$name/libtracesmith.a -lcmocka -lOpenCL $zstd -lm -pthread
         check "opencl: $test, $name" $folder/$test-$name

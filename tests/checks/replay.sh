@@ -1,5 +1,5 @@
-# Traces of real programs: the schedule written as a trace has the same
-# events, the same digest and the same operations in the same order. The
+# Replays traces of real programs: the schedule, written as a trace, has the
+# same events, the same digest and the same operations in the same order. The
 # traces are those in the folder that TS_DATA names (../shared/data).
 . tests/lib.sh
 data=${TS_DATA:-../shared/data}

@@ -1,8 +1,8 @@
-# What must hold of all that the tools say, whatever the trace: no share above
-# all of it, parts that add up to the nanosecond, one figure in all tools, no
-# gain longer than the run, no text that contradicts its table, one and many
-# told apart. Of traces at the ends of what there is, which are made here, and
-# of those in the folder that TS_DATA names (../shared/data).
+# What must hold for the output of all tools, whatever the trace: no share
+# above 100 %, parts that add up to the nanosecond, the same figure in all
+# tools, no gain longer than the run, no text that contradicts its table,
+# correct singular and plural. The traces are extreme cases made here, and
+# those in the folder that TS_DATA names (../shared/data).
 . tests/lib.sh
 data=${TS_DATA:-../shared/data}
 folder=build/sanity

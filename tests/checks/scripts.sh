@@ -1,4 +1,4 @@
-# Checks that are a script of their own.
+# Runs checks that are scripts of their own.
 . tests/lib.sh
 check_build "scripts: build" all
 check "scripts: perfetto" tests/checks/perfetto/run.sh

@@ -1,5 +1,6 @@
-# One selection in all tools: the same options, and of real traces and made ones
-# the same figures of a selection as of the part that ts-cut writes.
+# Selections are the same in all tools: they have the same options, and a
+# selection of real or made traces gives the same figures as the part that
+# ts-cut writes.
 . tests/lib.sh
 data=${TS_DATA:-../shared/data}
 folder=build/select

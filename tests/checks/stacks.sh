@@ -1,6 +1,6 @@
 # Call stacks from the program to the names in every tool: inlined functions,
-# templates, stripped programs, debug information elsewhere and of another
-# build, files that are no files, files full of nonsense.
+# templates, stripped programs, separate debug information, debug information
+# of another build, paths that are not regular files, files of random bytes.
 . tests/lib.sh
 folder=$PWD/build/stacks
 rm -rf "$folder"

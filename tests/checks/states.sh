@@ -1,7 +1,7 @@
-# States and idle causes of traces of real programs: they add up, to what
-# another program makes of the same events, and to what windows of them say;
-# and the graphs can be read by Graphviz. The traces are those in the folder
-# that TS_DATA names (../shared/data); without it they are skipped.
+# States and idle causes of traces of real programs: they add up, and equal
+# what another program computes from the same events, and what windows of them
+# give; Graphviz reads the graphs. The traces are those in the folder that
+# TS_DATA names (../shared/data); without it they are skipped.
 . tests/lib.sh
 data=${TS_DATA:-../shared/data}
 folder=build/states

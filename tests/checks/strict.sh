@@ -1,4 +1,5 @@
-# Headers in a program that is compiled with every warning.
+# The headers compile without a warning in a program with every warning
+# enabled.
 . tests/lib.sh
 folder=build/strict
 mkdir -p $folder

@@ -1,12 +1,14 @@
-# ts-studio: the page is what its sources make; the WebAssembly module and the
-# server answer alike; and in a real browser (Debian's chromium) the page opens,
-# explains, simulates, asks nobody, and does nothing that a trace says.
-# Pictures of it are left in build/studio/pictures.
+# ts-studio: the committed page equals the one made from its sources; the
+# WebAssembly module and the server give the same answers; and in a real
+# browser (Debian's chromium) the page opens, explains, simulates, makes no
+# request, and runs nothing that a trace contains. Pictures of it are left in
+# build/studio/pictures.
 . tests/lib.sh
 folder=build/studio
 mkdir -p $folder
-check_build "studio: build" build/ts-studio build/ts-import build/ts-analyze \
-    build/examples/pipeline
+check_build "studio: build" build/ts-studio build/ts-query build/ts-import \
+    build/ts-analyze build/ts-replay build/ts-diff build/ts-cut \
+    build/ts-export build/examples/pipeline
 
 check "studio: the committed page is what its sources make" sh -c '
     tools/studio/build.sh $0/studio.html || exit
@@ -15,6 +17,19 @@ check "studio: the committed page is what its sources make" sh -c '
     exit 1' $folder
 check "studio: the page is at most 400 KB, compressed" sh -c '
     test "$(gzip -9c tools/studio/page/studio.html | wc -c)" -le 400000'
+
+check "studio: the page names the owners of the code in it" sh -ec '
+    grep "^ *Copyright (c)" -i THIRD-PARTY >$0.owners
+    test "$(wc -l <$0.owners)" = 5
+    grep -c -F -x -f $0.owners tools/studio/page/studio.html | grep -x 5
+    sed "/<!--/,/-->/!d" tools/studio/page/studio.html |
+        grep "^Permission is hereby granted, free of charge"' $folder/page
+check "studio: causes of idle time are in the words of ts-analyze" sh -c '
+    sed -n "/texts.TS_IDLE_LIMIT/,/};/s/.*\"\(.*\)\".*/\1/p" \
+        tools/analyze/topics/idle.c >$0.analyze
+    sed -n "/causeWords:/,/};/s/.*: .\(.*\).,$/\1/p" \
+        tools/studio/web/src/idle.ts >$0.page
+    test "$(wc -l <$0.analyze)" = 8 && diff $0.analyze $0.page' $folder/causes
 
 # A trace of a real program, if there is one here, else one of our own.
 trace=$folder/real.sbt
@@ -42,6 +57,22 @@ check "studio: the module and the server answer with the same bytes" sh -ec '
         build/ts-studio tests/golden/*.sbt tests/cli/*.sbt $0/real.sbt' \
     $folder "$serves" $esbuild
 
+check "studio: counters have the figures of ts-query and ts-analyze" sh -ec '
+    test -e $0/module.mjs && test -e $0/studio.wasm ||
+        { echo "the page was not made anew"; exit 77; }
+    node $HERE/counters.mjs $0/module.mjs $0/wire.mjs $0/studio.wasm build \
+        $0/real.sbt tests/cli/*.sbt' $folder
+
+# The same program in three quarters of the time, to compare with.
+check "studio: a second trace" sh -c '
+    build/ts-replay --mode model --what-if "scale .=3/4" -o $0/second.sbt \
+        $0/real.sbt >/dev/null' $folder
+check "studio: the server answers its page only, and within limits" sh -c '
+    test "$1" != 0 || { echo "this build has no server"; exit 77; }
+    rm -f $0/real.sbt.notes.json
+    node $HERE/endpoints.mjs build/ts-studio $0/real.sbt $0/second.sbt \
+        $0/alone' $folder "$serves"
+
 # Packages of the check: a driver of the browser, and axe.
 lacks=
 command -v chromium >/dev/null || lacks=chromium
@@ -58,10 +89,16 @@ if test -n "$lacks"; then
     check "studio: in a browser" sh -c 'echo "needs $0"; exit 77' "$lacks"
     exit 0
 fi
+check "studio: pictures are as they were" sh -ec '
+    for trace in view waits; do
+        build/ts-studio -o $0/$trace.html tests/cli/$trace.sbt 2>/dev/null
+    done
+    node $HERE/pictures.mjs $0' $folder
 check "studio: in a browser" sh -ec '
     node $HERE/hostile.mjs >$0/hostile.json
     build/ts-import --format kineto $0/hostile.json -o $0/hostile.sbt >/dev/null
     build/ts-studio -o $0/page.html $0/real.sbt
+    build/ts-studio --hosted -o $0/hosted.html
     build/ts-studio -o $0/hostile.html $0/hostile.sbt
     sentence=$(build/ts-analyze --only idle --json $0/real.sbt |
         node -e "console.log(JSON.parse(require(\"fs\").readFileSync(0))
@@ -69,8 +106,8 @@ check "studio: in a browser" sh -ec '
     address=- live=- started=
     trap "kill \$started 2>/dev/null || :" EXIT
     if test "$1" != 0; then
-        rm -f $0/address $0/live $0/live.sbt
-        build/ts-studio --no-browser $0/real.sbt >$0/address &
+        rm -f $0/address $0/live $0/live.sbt $0/real.sbt.notes.json
+        build/ts-studio --no-browser $0/real.sbt $0/second.sbt >$0/address &
         started=$!
         build/examples/pipeline -o $0/live.sbt --frames 1000000 >/dev/null &
         recorder=$!

@@ -1,6 +1,6 @@
-# Ten tasks of somebody who optimises a program, each from `ts-analyze TRACE` by
-# at most two of the commands that it suggests, run as it prints them: what is
-# found is right, on traces of small jobs whose truth is known.
+# Ten tasks of somebody who optimises a program. Each begins with `ts-analyze
+# TRACE` and takes at most two of the commands that it suggests, as printed:
+# the result must be right. The traces are of small jobs whose truth is known.
 . tests/lib.sh
 folder=build/tasks
 rm -rf $folder

@@ -1,10 +1,10 @@
-# What tools say of programs whose truth is known: random programs of threads,
-# streams, events, copies, graphs and collectives on one to three ranks, run on
-# a machine of the test's own, unchanged and with each change that a what-if
-# makes; traces of them that are cut, have lost records, lack a rank or lie on
-# clocks of their own. What is exact must be exact, what is said with high
-# confidence right in 99 of 100 cases, with medium in 90. docs/confidence.md has
-# a table, which UPDATE=1 rewrites; TS_SEEDS=100 makes more programs, by hand.
+# Compares statements of the tools with the truth: random programs of threads,
+# streams, events, copies, graphs and collectives on one to three ranks run on
+# a simulated machine, unchanged and with each change that a what-if makes.
+# Their traces are cut, have lost records, lack a rank or have clocks of their
+# own. Exact statements must be exact; those with high confidence must be right
+# in 99 of 100 cases, those with medium in 90. UPDATE=1 rewrites the table of
+# docs/confidence.md; TS_SEEDS=100 makes more programs, by hand.
 . tests/lib.sh
 folder=build/truth
 moods="kernels host launches copies network mixed"

@@ -1,5 +1,5 @@
-# The test programs, built as a user would: much of the headers is in them.
-# UNIT=... are other words for make.
+# Runs the test programs, built as a user would build them: they contain much
+# of the headers. UNIT=... are further arguments of make.
 . tests/lib.sh
 if test -n "${UNIT:-}"; then
     check_build "unit: build" $UNIT all tests

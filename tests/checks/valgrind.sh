@@ -1,5 +1,5 @@
-# A representative part of the test programs under valgrind: it sees what is
-# read before it was written, which the sanitizers do not.
+# Runs a representative part of the test programs under valgrind, which detects
+# uninitialised reads; the sanitizers do not.
 . tests/lib.sh
 programs="record/test_session record/test_zone record/test_events
     record/test_gpu_record record/test_cxx backends/vdev/test_vdev

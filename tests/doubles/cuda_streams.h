@@ -490,7 +490,6 @@ DRIVER(cuStreamSynchronize, void *p)
 
 static int nothing(const void *user)
 {
-    (void)user;
     return 0;
 }
 
@@ -509,7 +508,6 @@ static bool spoils(uintptr_t context)
 // Until all work is over, as long as there is to be a kernel that hangs.
 static int wait_context(const void *user)
 {
-    (void)user;
     if (spoils(here())) return UNSUPPORTED;
     while (is_busy(here()))
         usleep(1000);

@@ -24,7 +24,7 @@ typedef struct teller { // a thread that there was
     pthread_t thread;
     long number;
     pthread_mutex_t lock;
-    pthread_cond_t turn;
+    pthread_cond_t changed;
     uint32_t domain, id; // of what it is to tell; 0: nothing
     const void *data;
 } teller;
@@ -151,7 +151,7 @@ static void texts_put(uint8_t *at, uint32_t kind, const char *name)
     memcpy(at + offsetof(double_memory, source), &none, sizeof none);
 }
 
-static void buffer_tell(recorded_buffer *b, uint64_t by)
+static void buffer_report(recorded_buffer *b, uint64_t by)
 {
     uint8_t *at = NULL;
     size_t size = 0, most = 0, n = 0;
@@ -177,16 +177,17 @@ static void *teller_main(void *user)
     pthread_mutex_lock(&t->lock);
     for (;;) {
         while (!t->domain)
-            pthread_cond_wait(&t->turn, &t->lock);
-        tell(t->domain, t->id, t->data);
+            pthread_cond_wait(&t->changed, &t->lock);
+        notify(t->domain, t->id, t->data);
         t->domain = 0;
-        pthread_cond_broadcast(&t->turn);
+        pthread_cond_broadcast(&t->changed);
     }
     return NULL;
 }
 
 // The first thread of the recording is whoever calls double_replay.
-static void tell_on(long number, uint32_t domain, uint32_t id, const void *data)
+static void notify_on(long number, uint32_t domain, uint32_t id,
+                      const void *data)
 {
     size_t i = 0;
     while (i < MOST_THREADS && tellers[i].number && tellers[i].number != number)
@@ -196,20 +197,20 @@ static void tell_on(long number, uint32_t domain, uint32_t id, const void *data)
     if (!t->number) {
         t->number = number;
         pthread_mutex_init(&t->lock, NULL);
-        pthread_cond_init(&t->turn, NULL);
+        pthread_cond_init(&t->changed, NULL);
         if (i && pthread_create(&t->thread, NULL, teller_main, t)) abort();
     }
     if (!i) {
-        tell(domain, id, data);
+        notify(domain, id, data);
         return;
     }
     pthread_mutex_lock(&t->lock);
     t->data = data;
     t->id = id;
     t->domain = domain;
-    pthread_cond_broadcast(&t->turn);
+    pthread_cond_broadcast(&t->changed);
     while (t->domain)
-        pthread_cond_wait(&t->turn, &t->lock);
+        pthread_cond_wait(&t->changed, &t->lock);
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -227,7 +228,7 @@ static void await(uint64_t began, uint64_t time)
 }
 
 // Of other resources, and of states, nothing but the number is known.
-static void node_tell(const char *line, uint64_t began)
+static void node_report(const char *line, uint64_t began)
 {
     uint64_t time, node, original;
     uint32_t id;
@@ -245,10 +246,10 @@ static void node_tell(const char *line, uint64_t began)
         const void *more;
     } data = { NULL, NULL, &graph };
     await(began, time);
-    tell_on(thread, 3, id, &data);
+    notify_on(thread, 3, id, &data);
 }
 
-static void call_tell(const char *line, uint64_t began)
+static void call_report(const char *line, uint64_t began)
 {
     static uint64_t users[MOST_OPEN];
     static const uint64_t arguments[512];
@@ -268,7 +269,7 @@ static void call_tell(const char *line, uint64_t began)
     data.symbol = line + symbol;
     data.context = (void *)(uintptr_t)data.context_id;
     data.user = &users[data.correlation % MOST_OPEN];
-    tell_on(thread, domain, id, &data);
+    notify_on(thread, domain, id, &data);
 }
 
 // How many buffers there were.
@@ -277,15 +278,15 @@ DOUBLE_API size_t double_replay(void)
     static char line[8192];
     FILE *const calls = recording("calls");
     const uint64_t began = raw_now(), by = now() - recorded_clock;
-    size_t told_buffers = 0;
+    size_t reported = 0;
     while (calls && fgets(line, sizeof line, calls)) {
         line[strcspn(line, "\n")] = 0;
         if (*line == 'c') {
-            node_tell(line, began);
-            call_tell(line, began);
+            node_report(line, began);
+            call_report(line, began);
         }
-        if (*line == 'b') buffer_tell(&buffers[told_buffers++], by);
+        if (*line == 'b') buffer_report(&buffers[reported++], by);
     }
     if (calls) fclose(calls);
-    return told_buffers;
+    return reported;
 }

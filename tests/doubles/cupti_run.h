@@ -20,7 +20,7 @@ typedef struct call_data { // CUpti_CallbackData
     uint32_t correlation;
 } call_data;
 
-static void tell(uint32_t domain, uint32_t id, const void *data)
+static void notify(uint32_t domain, uint32_t id, const void *data)
 {
     const called function = __atomic_load_n(&callback, __ATOMIC_ACQUIRE);
     if (function && id < IDS && is_on(&ids_on[domain][id]))
@@ -29,8 +29,8 @@ static void tell(uint32_t domain, uint32_t id, const void *data)
 }
 
 // arguments: of a copy or a set, else only their place is right.
-static void tell_call(uint32_t domain, uint32_t id, int32_t site,
-                      const char *name, uint32_t number, const int *result)
+static void notify_call(uint32_t domain, uint32_t id, int32_t site,
+                        const char *name, uint32_t number, const int *result)
 {
     const uint64_t arguments[3] = { 0x7100000 + number, 0x7200000 + number,
                                     0x7300000 + number };
@@ -41,7 +41,7 @@ static void tell_call(uint32_t domain, uint32_t id, int32_t site,
     data.result = result;
     data.correlation = number;
     data.context_id = 1;
-    tell(domain, id, &data);
+    notify(domain, id, &data);
 }
 
 // Numbers of contexts are not used again, as their handles are.
@@ -71,20 +71,20 @@ static uint32_t context_of(const double_op *op)
     return op->context ? context_number(op->context) : 1 + op->device;
 }
 
-static void tell_context(const double_op *op)
+static void notify_context(const double_op *op)
 {
     const struct {
         void *context, *handle;
         const void *more;
     } data = { op->context, NULL, NULL };
-    tell(3, 2, &data);
+    notify(3, 2, &data);
     __atomic_store_n(&context_numbers[(uintptr_t)op->context % 64],
                      __atomic_add_fetch(&last_context, 1, __ATOMIC_RELAXED),
                      __ATOMIC_RELAXED);
 }
 
 // Loaded, or about to go.
-static void tell_module(const double_op *op)
+static void notify_module(const double_op *op)
 {
     const bool goes = op->what == DOUBLE_UNLOAD;
     const struct {
@@ -96,10 +96,10 @@ static void tell_module(const double_op *op)
         void *context, *handle;
         const void *more;
     } data = { op->context ? op->context : (void *)1, NULL, &module };
-    tell(3, goes ? 7 : 6, &data);
+    notify(3, goes ? 7 : 6, &data);
 }
 
-static void tell_node(uint32_t id, uint32_t node, uint64_t original)
+static void notify_node(uint32_t id, uint32_t node, uint64_t original)
 {
     const struct {
         void *graph, *original_graph, *node, *original;
@@ -113,7 +113,7 @@ static void tell_node(uint32_t id, uint32_t node, uint64_t original)
         void *context, *handle;
         const void *more;
     } data = { NULL, NULL, &graph };
-    tell(3, id, &data);
+    notify(3, id, &data);
 }
 
 /* ==== 5. Records ========================================================= */
@@ -123,7 +123,7 @@ static uint32_t stream_number(const double_op *op)
     return op->stream ? 13 + op->stream : 7;
 }
 
-static void tell_facts(const double_op *op)
+static void report_facts(const double_op *op)
 {
     static uint32_t contexts_known[8]; // the last of each device
     double_device d = { 0 };
@@ -342,7 +342,7 @@ static void records_of(const double_op *op, uint32_t number)
 {
     const bool late = get("late_facts");
     pthread_mutex_lock(&lock);
-    if (!late) tell_facts(op);
+    if (!late) report_facts(op);
     if (op->result == 0) switch (op->what) {
         case DOUBLE_LAUNCH:
         case DOUBLE_INNER_LAUNCH:
@@ -373,7 +373,7 @@ static void records_of(const double_op *op, uint32_t number)
         }
     if (late) {
         deliver(false); // so that they stand behind the operation
-        tell_facts(op);
+        report_facts(op);
     }
     pthread_mutex_unlock(&lock);
 }
@@ -393,13 +393,13 @@ static int call_driver(double_op op)
                        .context = op.context ? op.context : (void *)1,
                        .context_id = context_of(&op),
                        .correlation = number };
-    if (id) tell(1, id, &data);
+    if (id) notify(1, id, &data);
     op.result = op.work ? op.work(op.user) : 0;
-    if (op.what == DOUBLE_QUIET && op.nodes) tell_node(13, op.event, 0);
+    if (op.what == DOUBLE_QUIET && op.nodes) notify_node(13, op.event, 0);
     records_of(&op, number);
     data.site = 1;
     data.result = &op.result;
-    if (id) tell(1, id, &data);
+    if (id) notify(1, id, &data);
     return op.result;
 }
 
@@ -425,21 +425,22 @@ static void call_runtime(const double_op *op, uint32_t number)
     const uint32_t inner =
         numbers ? __atomic_add_fetch(&correlation, 1, __ATOMIC_RELAXED)
                 : number;
-    if (id) tell_call(1, id, 0, nested, inner, NULL);
-    if (op->what == DOUBLE_CAPTURE) tell_node(13, op->event, 0);
-    if (op->what == DOUBLE_CLONE) tell_node(20, (uint32_t)op->bytes, op->event);
+    if (id) notify_call(1, id, 0, nested, inner, NULL);
+    if (op->what == DOUBLE_CAPTURE) notify_node(13, op->event, 0);
+    if (op->what == DOUBLE_CLONE)
+        notify_node(20, (uint32_t)op->bytes, op->event);
     records_of(op, id && numbers == 2 ? inner : number);
-    if (id) tell_call(1, id, 1, nested, inner, &op->result);
+    if (id) notify_call(1, id, 1, nested, inner, &op->result);
 }
 
 static int once(const double_op *op)
 {
     if (op->what == DOUBLE_MODULE || op->what == DOUBLE_UNLOAD) {
-        tell_module(op);
+        notify_module(op);
         return 0;
     }
     if (op->what == DOUBLE_CONTEXT) {
-        tell_context(op);
+        notify_context(op);
         return 0;
     }
     const uint32_t domain = op->what == DOUBLE_DRIVER_LAUNCH ? 1 : 2;
@@ -449,7 +450,7 @@ static int once(const double_op *op)
             int32_t result;
             const char *text;
         } notice = { 8, "out of memory" };
-        tell(6, 1, &notice);
+        notify(6, 1, &notice);
         JOIN(DOUBLE_PREFIX, Finalize)(); // as the real one does
         return 0;
     }
@@ -467,9 +468,9 @@ static int once(const double_op *op)
         records_of(op, number);
         return op->result;
     }
-    tell_call(domain, id, 0, name, number, NULL);
+    notify_call(domain, id, 0, name, number, NULL);
     call_runtime(op, number);
-    tell_call(domain, id, 1, name, number, &op->result);
+    notify_call(domain, id, 1, name, number, &op->result);
     return op->result;
 }
 

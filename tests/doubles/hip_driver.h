@@ -173,7 +173,7 @@ EXPORT int hipMalloc3D(hip_end *at, hip_size size)
                                         at->pitch * size.height * size.depth));
 }
 
-static void set_told(double_op *op, const void *to, size_t size)
+static void memset_of(double_op *op, const void *to, size_t size)
 {
     const double_op set = { .kind = DOUBLE_SET,
                             .size = size,
@@ -191,7 +191,7 @@ static void set_told(double_op *op, const void *to, size_t size)
     { \
         BEGIN(name, to, value, count, stream); \
         double_op op; \
-        set_told(&op, to, count *width); \
+        memset_of(&op, to, count *width); \
         const int result = \
             ON_DEVICE->device_name((uintptr_t)to, (unsigned_##width)value, \
                                    count, device_stream(stream)); \
@@ -210,7 +210,7 @@ EXPORT int hipMemset2DAsync(void *to, size_t pitch, int value, size_t width,
 {
     BEGIN(hipMemset2DAsync, to, pitch, value, width, height, stream);
     double_op op;
-    set_told(&op, to, width * height);
+    memset_of(&op, to, width * height);
     for (size_t y = 0; y < height; y++)
         memset((char *)to + y * pitch, value, width);
     submit_on(&op, stream);
@@ -221,7 +221,7 @@ EXPORT int hipMemset3D(hip_end to, int value, hip_size size)
 {
     BEGIN(hipMemset3D, to, value, size);
     double_op op;
-    set_told(&op, to.at, size.width * size.height * size.depth);
+    memset_of(&op, to.at, size.width * size.height * size.depth);
     for (size_t z = 0; z < size.depth; z++)
         for (size_t y = 0; y < size.height; y++)
             memset(end_at(&to, 0, y, z), value, size.width);
@@ -420,7 +420,6 @@ EXPORT void **__hipRegisterFatBinary(const void *wrapper)
 EXPORT void __hipRegisterFunction(void **module, const void *function,
                                   char *name_of_device, const char *name)
 {
-    (void)name_of_device;
     function_new(function, NULL, (struct module *)module, name);
 }
 
@@ -428,7 +427,6 @@ EXPORT void __hipRegisterVar(void **module, void *variable, char *of_device,
                              const char *name, int outside, size_t size,
                              int constant, int global)
 {
-    (void)of_device, (void)outside, (void)size, (void)constant, (void)global;
     for (size_t i = 0; i < SYMBOLS; i++) {
         if (variables[i].variable) continue;
         variables[i].variable = variable;
@@ -461,7 +459,6 @@ static struct hip_function *function_at(const void *function)
 EXPORT const char *hipKernelNameRefByPtr(const void *function,
                                          hipStream_t stream)
 {
-    (void)stream;
     const struct hip_function *const k = function_at(function);
     return k ? k->name : NULL;
 }
@@ -661,7 +658,6 @@ EXPORT int hipExtModuleLaunchKernel(hipFunction_t function, uint32_t grid_x,
                                     void **extra, hipEvent_t start_event,
                                     hipEvent_t stop_event, uint32_t flags)
 {
-    (void)start_event, (void)stop_event, (void)flags;
     const dim3 items = { grid_x, grid_y, grid_z };
     const dim3 block = { block_x, block_y, block_z };
     const dim3 groups = { (grid_x + block_x - 1) / block_x,

@@ -6,18 +6,9 @@
     runtime of another maker. Part of amdhip64.c.
 */
 #if defined(HOOK_NEW) || defined(HOOK_OLD)
-enum { HIP_OPS = 2, HIP_API = 3, DATA = 1520, FUNCTION_COUNT = 399 };
+#include "tests/doubles/hip_record.h"
 
-typedef struct record { // activity_record_t
-    uint32_t domain, kind, op;
-    uint64_t correlation, begin_ns, end_ns;
-    int device;
-    uint64_t queue;
-    union {
-        size_t bytes;
-        const char *name;
-    };
-} record;
+enum { DATA = 1520, FUNCTION_COUNT = 399 };
 
 EXPORT const char *hipApiName(uint32_t id);
 const char *hipApiName(uint32_t id)
@@ -27,26 +18,6 @@ const char *hipApiName(uint32_t id)
     if (id && id <= NUMBERS) return double_names[id - 1];
     snprintf(other, sizeof other, "hipOther%u", id);
     return id && id <= count ? other : "unknown";
-}
-
-static record record_of(const double_op *op)
-{
-    static const uint32_t kinds[] = { 0x11F0, 0, 0x1207 };
-    record r = { .domain = HIP_OPS,
-                 .kind = kinds[op->kind],
-                 .op = op->kind != DOUBLE_KERNEL,
-                 .correlation = op->correlation,
-                 .begin_ns = op->start_ns,
-                 .end_ns = op->end_ns,
-                 .device = op->device,
-                 .queue = op->queue };
-    if (op->kind == DOUBLE_COPY)
-        r.kind = op->copy == hipMemcpyHostToDevice ? 0x11F4 : 0x11F3;
-    if (op->kind == DOUBLE_KERNEL)
-        r.name = op->name;
-    else
-        r.bytes = op->size;
-    return r;
 }
 
 // Calls within calls: one is kept until it ends.
@@ -74,7 +45,6 @@ static __thread struct {
 static uint64_t on_call(uint32_t number, int phase, const void *arguments,
                         size_t size, int result, uint64_t correlation)
 {
-    (void)result;
     if (phase) {
         nested--;
         if (calls[nested].enabled && calls[nested].data.exit)
@@ -125,7 +95,6 @@ static uint64_t on_call(uint32_t number, int phase, const void *arguments,
 {
     const uint32_t id = number + 1;
     uint64_t own = 0;
-    (void)result;
     if (phase) {
         char *const data = calls[--nested];
         if (data && table.api[id])

@@ -40,7 +40,7 @@ static void initialise(void)
     memcpy(&run, &found, sizeof run);
 }
 
-static void tell(const double_op *op)
+static void notify(const double_op *op)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, initialise);
@@ -51,14 +51,14 @@ DOUBLE_API int cudaMalloc(void **pointer, size_t size)
 {
     const double_op op = { .what = DOUBLE_MALLOC, .bytes = size };
     *pointer = malloc(size);
-    tell(&op);
+    notify(&op);
     return *pointer ? 0 : 2;
 }
 
 DOUBLE_API int cudaFree(void *pointer)
 {
     const double_op op = { .what = DOUBLE_FREE };
-    tell(&op);
+    notify(&op);
     free(pointer);
     return 0;
 }
@@ -70,9 +70,8 @@ DOUBLE_API int cudaMemcpyAsync(void *to, const void *from, size_t size,
                            .bytes = size,
                            .stream = (uint32_t)(uintptr_t)stream,
                            .ns = size };
-    (void)kind;
     memcpy(to, from, size);
-    tell(&op);
+    notify(&op);
     return 0;
 }
 
@@ -98,7 +97,7 @@ static int launch_registered(const struct kernel *kernel, double_what what,
                            .name = kernel->name,
                            .stream = (uint32_t)(uintptr_t)stream,
                            .ns = 1000 };
-    tell(&op);
+    notify(&op);
     return 0;
 }
 
@@ -120,7 +119,7 @@ static int launch(double_what what, const void *function, dimensions grid,
                            .grid = grid.x,
                            .stream = (uint32_t)(uintptr_t)stream,
                            .ns = 1000 };
-    tell(&op);
+    notify(&op);
     return 0;
 }
 
@@ -139,14 +138,14 @@ LAUNCH(__cudaLaunchKernel, DOUBLE_INNER_LAUNCH)
 DOUBLE_API int cudaGetLastError(void)
 {
     const double_op op = { .what = DOUBLE_GET_ERROR };
-    tell(&op);
+    notify(&op);
     return 0;
 }
 
 DOUBLE_API int cudaDeviceSynchronize(void)
 {
     const double_op op = { .what = DOUBLE_DEVICE_SYNC, .ns = 100 };
-    tell(&op);
+    notify(&op);
     return 0;
 }
 
@@ -161,25 +160,20 @@ DOUBLE_API void **__cudaRegisterFatBinary(void *code)
 
 DOUBLE_API void __cudaRegisterFatBinaryEnd(void **handle)
 {
-    (void)handle;
 }
 
 DOUBLE_API void __cudaUnregisterFatBinary(void **handle)
 {
-    (void)handle;
 }
 
 DOUBLE_API char __cudaInitModule(void **handle)
 {
-    (void)handle;
     return 0;
 }
 
 DOUBLE_API void __cudaRegisterFunction(void **handle, const char *function,
                                        char *device, const char *name)
 {
-    (void)handle;
-    (void)device;
     if (kernel_count < 16)
         kernels[kernel_count++] = (struct kernel){ function, name };
 }
@@ -239,20 +233,18 @@ DOUBLE_API int cudaStreamSynchronize(void *stream)
 {
     const double_op op = { .what = DOUBLE_STREAM_SYNC,
                            .stream = (uint32_t)(uintptr_t)stream };
-    tell(&op);
+    notify(&op);
     return 0;
 }
 
 DOUBLE_API int cudaStreamBeginCapture(void *stream, int mode)
 {
-    (void)mode;
     recorded = stream;
     return 0;
 }
 
 DOUBLE_API int cudaStreamEndCapture(void *stream, void **graph)
 {
-    (void)stream;
     recorded = NULL;
     *graph = &nodes;
     return 0;
@@ -261,7 +253,6 @@ DOUBLE_API int cudaStreamEndCapture(void *stream, void **graph)
 DOUBLE_API int cudaGraphInstantiateWithFlags(void **ready, void *graph,
                                              unsigned long long flags)
 {
-    (void)flags;
     *ready = graph;
     return 0;
 }
@@ -273,7 +264,6 @@ DOUBLE_API int cudaGraphLaunch(void *ready, void *stream)
                            .name = "node",
                            .stream = (uint32_t)(uintptr_t)stream,
                            .ns = 1000 };
-    (void)ready;
-    tell(&op);
+    notify(&op);
     return 0;
 }

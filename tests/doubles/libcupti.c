@@ -51,7 +51,7 @@ static struct {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void (*request)(uint8_t **, size_t *, size_t *);
 static void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t);
-static uint64_t (*told)(void);
+static uint64_t (*timestamp)(void);
 static called callback;
 static void *callback_user;
 static char subscriber;
@@ -193,7 +193,8 @@ static void count(uint32_t what)
 static uint64_t now(void)
 {
     struct timespec t;
-    uint64_t (*const function)(void) = __atomic_load_n(&told, __ATOMIC_ACQUIRE);
+    uint64_t (*const function)(void) =
+        __atomic_load_n(&timestamp, __ATOMIC_ACQUIRE);
     if (function) return function();
     clock_gettime(CLOCK_REALTIME, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec +
@@ -271,7 +272,7 @@ API(ActivityRegisterTimestampCallback)(uint64_t (*function)(void))
 {
     ALIVE();
     count(CLOCKS);
-    __atomic_store_n(&told, function, __ATOMIC_RELEASE);
+    __atomic_store_n(&timestamp, function, __ATOMIC_RELEASE);
     return 0;
 }
 #endif
@@ -415,8 +416,6 @@ API(ActivityGetNextRecord)(uint8_t *bytes, size_t valid, uint8_t **at)
 
 API(ActivityGetNumDroppedRecords)(void *context, uint32_t stream, size_t *n)
 {
-    (void)context;
-    (void)stream;
     uint64_t *const value = setting("drop");
     *n = (size_t)__atomic_exchange_n(value, 0, __ATOMIC_RELAXED);
     return 0;
@@ -432,7 +431,7 @@ API(Finalize)(void)
 {
     count(FINALIZED);
     callback = NULL;
-    told = NULL;
+    timestamp = NULL;
     memset(kinds_on, 0, sizeof kinds_on);
     return 0;
 }

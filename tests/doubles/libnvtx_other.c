@@ -36,7 +36,7 @@ static char said[1 << 16];
 static size_t used;
 static uintptr_t given; // handles so far
 
-static void say(const char *format, ...)
+static void print(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -71,7 +71,7 @@ static uintptr_t handle_new(void)
 static unsigned long of(uintptr_t handle)
 {
     if (handle > __atomic_load_n(&given, __ATOMIC_RELAXED))
-        say("a handle of somebody else's\n");
+        print("a handle of somebody else's\n");
     return (unsigned long)handle;
 }
 
@@ -87,100 +87,100 @@ static const char *text_of(int32_t type, const void *message, char *room)
 static void mark_ex(const attributes *a)
 {
     char room[32];
-    say("mark %s, payload %d\n", text_of(a->message_type, a->message, room),
-        (int)a->payload_type);
+    print("mark %s, payload %d\n", text_of(a->message_type, a->message, room),
+          (int)a->payload_type);
 }
 static void mark(const char *text)
 {
-    say("mark %s\n", text);
+    print("mark %s\n", text);
 }
 static uint64_t range_start(const char *text)
 {
     const uint64_t id = handle_new();
-    say("start %lu %s\n", (unsigned long)id, text);
+    print("start %lu %s\n", (unsigned long)id, text);
     return id;
 }
 static void range_end(uint64_t id)
 {
-    say("end %lu\n", of((uintptr_t)id));
+    print("end %lu\n", of((uintptr_t)id));
 }
 static int push(const char *text)
 {
-    say("push %s\n", text);
+    print("push %s\n", text);
     return 77; // not how deep it is in truth
 }
 static int pop(void)
 {
-    say("pop\n");
+    print("pop\n");
     return 77;
 }
 static void domain_mark(uintptr_t domain, const attributes *a)
 {
     char room[32];
-    say("domain %lu mark %s\n", of(domain),
-        text_of(a->message_type, a->message, room));
+    print("domain %lu mark %s\n", of(domain),
+          text_of(a->message_type, a->message, room));
 }
 static uint64_t domain_start(uintptr_t domain, const attributes *a)
 {
     char room[32];
     const uint64_t id = handle_new();
-    say("domain %lu start %lu %s\n", of(domain), (unsigned long)id,
-        text_of(a->message_type, a->message, room));
+    print("domain %lu start %lu %s\n", of(domain), (unsigned long)id,
+          text_of(a->message_type, a->message, room));
     return id;
 }
 static void domain_end(uintptr_t domain, uint64_t id)
 {
-    say("domain %lu end %lu\n", of(domain), of((uintptr_t)id));
+    print("domain %lu end %lu\n", of(domain), of((uintptr_t)id));
 }
 static int domain_push(uintptr_t domain, const attributes *a)
 {
     char room[32];
-    say("domain %lu push %s\n", of(domain),
-        text_of(a->message_type, a->message, room));
+    print("domain %lu push %s\n", of(domain),
+          text_of(a->message_type, a->message, room));
     return 0;
 }
 static int domain_pop(uintptr_t domain)
 {
-    say("domain %lu pop\n", of(domain));
+    print("domain %lu pop\n", of(domain));
     return 0;
 }
 static uintptr_t resource(uintptr_t domain, const void *a)
 {
-    say("domain %lu resource %s\n", of(domain), a ? "new" : "?");
+    print("domain %lu resource %s\n", of(domain), a ? "new" : "?");
     return handle_new();
 }
 static void resource_end(uintptr_t handle)
 {
-    say("resource %lu ends\n", of(handle));
+    print("resource %lu ends\n", of(handle));
 }
 static uintptr_t string(uintptr_t domain, const char *text)
 {
-    say("domain %lu string %s\n", of(domain), text);
+    print("domain %lu string %s\n", of(domain), text);
     return handle_new();
 }
 static uintptr_t domain_new(const char *name)
 {
-    say("domain %s\n", name);
+    print("domain %s\n", name);
     return handle_new();
 }
 static uintptr_t lock_new(uintptr_t domain, const lock_attributes *a)
 {
     char room[32];
-    say("domain %lu lock %s\n", of(domain),
-        text_of(a->message_type, a->message, room));
+    print("domain %lu lock %s\n", of(domain),
+          text_of(a->message_type, a->message, room));
     return handle_new();
 }
 static void lock_start(uintptr_t handle)
 {
-    say("lock %lu wanted\n", of(handle));
+    print("lock %lu wanted\n", of(handle));
 }
 static void lock_taken(uintptr_t handle)
 {
-    say("lock %lu taken\n", of(handle));
+    print("lock %lu taken\n", of(handle));
 }
 static void stream_name(void *stream, const char *name)
 {
-    say("stream %lu is %s\n", (unsigned long)(uintptr_t)stream, name);
+    print("stream %lu is %s\n", (unsigned long)(uintptr_t)stream, name);
 }
 
 typedef void (*function)(void);

@@ -1,5 +1,6 @@
 // A libnvidia-ml.so.1 with one device, by its public interface. It does what
-// DOUBLE_NVML says: hang, crash, mismatch (the driver's library is another).
+// DOUBLE_NVML says: hang, crash, mismatch (the driver's library is another),
+// error (of another kind), none (no device).
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,12 +15,14 @@ int nvmlInit_v2(void)
 {
     if (is("hang")) pause();
     if (is("crash")) abort();
-    return is("mismatch") ? 18 : 0;
+    return is("mismatch") ? 18 : is("error") ? 999 : 0;
 }
 
 const char *nvmlErrorString(int result)
 {
-    return result ? "Driver/library version mismatch" : "Success";
+    return result == 18 ? "Driver/library version mismatch"
+           : result     ? "Unknown Error"
+                        : "Success";
 }
 
 int nvmlSystemGetDriverVersion(char *text, unsigned room)
@@ -36,7 +39,7 @@ int nvmlSystemGetCudaDriverVersion(int *version)
 
 int nvmlDeviceGetCount_v2(unsigned *count)
 {
-    *count = 1;
+    *count = !is("none");
     return 0;
 }
 
@@ -48,21 +51,18 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device)
 
 int nvmlDeviceGetName(void *device, char *text, unsigned room)
 {
-    (void)device;
     strncpy(text, "A\tGPU\nof glass", room); // names may hold anything
     return 0;
 }
 
 int nvmlDeviceGetMemoryInfo(void *device, unsigned long long memory[3])
 {
-    (void)device;
     memory[0] = 8ull << 30;
     return 0;
 }
 
 int nvmlDeviceGetCudaComputeCapability(void *device, int *major, int *minor)
 {
-    (void)device;
     *major = 9;
     *minor = 0;
     return 0;

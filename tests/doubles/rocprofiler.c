@@ -271,9 +271,9 @@ EXPORT int rocprofiler_query_available_agents(int version,
 
 /* ---- What HIP tells ----------------------------------------------------- */
 
-static void tell(const context *c, uint64_t id, uint32_t kind,
-                 uint32_t operation, uint32_t phase, uint64_t internal,
-                 void *payload)
+static void notify(const context *c, uint64_t id, uint32_t kind,
+                   uint32_t operation, uint32_t phase, uint64_t internal,
+                   void *payload)
 {
     static __thread uint64_t user;
     record_new r = { id,
@@ -291,14 +291,14 @@ static void tell(const context *c, uint64_t id, uint32_t kind,
     c->on[kind](r, &user, c->data[kind]);
 }
 
-static void tell_all(uint32_t kind, uint32_t operation, uint32_t phase,
-                     uint64_t internal, void *payload)
+static void notify_all(uint32_t kind, uint32_t operation, uint32_t phase,
+                       uint64_t internal, void *payload)
 {
     for (uint64_t id = 1; id < CONTEXTS; id++) {
         const context *const c = &sdk.contexts[id];
         if (c->running && c->on[kind] &&
             (c->every[kind] || c->wanted[operation]))
-            tell(c, id, kind, operation, phase, internal, payload);
+            notify(c, id, kind, operation, phase, internal, payload);
     }
 }
 
@@ -314,14 +314,14 @@ static uint64_t on_call(uint32_t number, int phase, const void *arguments,
         correlation = __atomic_add_fetch(&sdk.correlation, 1, __ATOMIC_RELAXED);
     if (arguments) memcpy(payload.arguments, arguments, size);
     if (sdk.state < 3)
-        tell_all(HIP, number, phase ? 2 : 1, correlation, &payload);
+        notify_all(HIP, number, phase ? 2 : 1, correlation, &payload);
     return correlation;
 }
 
 static void on_stream(uint64_t stream, int phase)
 {
     uint64_t payload[3] = { sizeof payload, 17, stream };
-    if (!old()) tell_all(STREAM, 3, phase ? 2 : 1, 0, payload);
+    if (!old()) notify_all(STREAM, 3, phase ? 2 : 1, 0, payload);
 }
 
 static void keep(uint32_t kind, const void *payload, size_t size)
@@ -411,7 +411,7 @@ static void on_op(const double_op *op)
                      .vector = 24,
                      .accumulator = 8 };
         sdk.symbols[op->number] = true;
-        tell_all(CODE, 2, 1, 0, &s);
+        notify_all(CODE, 2, 1, 0, &s);
     }
     pthread_mutex_lock(&sdk.lock);
     if (op->kind == DOUBLE_COPY)
@@ -439,7 +439,6 @@ static void finalize(void)
 
 static void no_more(client_id unused)
 {
-    (void)unused;
 }
 
 static void ask(configure function)

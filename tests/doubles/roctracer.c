@@ -10,6 +10,7 @@
 */
 #define _GNU_SOURCE
 #include "tests/doubles/hip.h"
+#include "tests/doubles/hip_record.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -20,19 +21,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { HIP_OPS = 2, HIP_API = 3, ROOM = 8192, FUNCTIONS = 64 };
-
-typedef struct record { // activity_record_t
-    uint32_t domain, kind, op;
-    uint64_t correlation, begin_ns, end_ns;
-    int device;
-    uint64_t queue;
-    union {
-        size_t bytes;
-        const char *name;
-    };
-} record;
-_Static_assert(sizeof(record) == 64, "layout");
+enum { ROOM = 8192, FUNCTIONS = 64 };
 
 typedef struct properties {
     uint32_t mode;
@@ -63,7 +52,6 @@ static uint64_t on_call(uint32_t number, int phase, const void *arguments,
         uint32_t phase;
         uint64_t arguments[100];
     } data = { 0 };
-    (void)result;
     if (!correlation)
         correlation =
             __atomic_add_fetch(&tracer.correlation, 1, __ATOMIC_RELAXED);
@@ -86,7 +74,6 @@ static void hand_over(void) // with the lock
 
 EXPORT int roctracer_flush_activity_expl(void *pool)
 {
-    (void)pool;
     while (double_does("hang_flush"))
         pause();
     pthread_mutex_lock(&tracer.lock);
@@ -97,21 +84,7 @@ EXPORT int roctracer_flush_activity_expl(void *pool)
 
 static void on_op(const double_op *op)
 {
-    static const uint32_t kinds[] = { 0x11F0, 0, 0x1207 };
-    record r = { .domain = HIP_OPS,
-                 .kind = kinds[op->kind],
-                 .op = op->kind != DOUBLE_KERNEL,
-                 .correlation = op->correlation,
-                 .begin_ns = op->start_ns,
-                 .end_ns = op->end_ns,
-                 .device = op->device,
-                 .queue = op->queue };
-    if (op->kind == DOUBLE_COPY)
-        r.kind = op->copy == hipMemcpyHostToDevice ? 0x11F4 : 0x11F3;
-    if (op->kind == DOUBLE_KERNEL)
-        r.name = op->name;
-    else
-        r.bytes = op->size;
+    const record r = record_of(op);
     if (!tracer.ops) return;
     pthread_mutex_lock(&tracer.lock);
     if (tracer.count == ROOM) hand_over();
@@ -133,7 +106,6 @@ EXPORT const char *roctracer_op_string(uint32_t domain, uint32_t op,
                                        uint32_t kind)
 {
     uint32_t count = 0;
-    (void)kind;
     while (double_names[count])
         count++;
     return domain == HIP_API && op && op <= count ? double_names[op - 1] : NULL;

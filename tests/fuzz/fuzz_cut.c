@@ -27,8 +27,8 @@ static const char *const zones[] = { NULL, "*", "a*", "work,step" };
 static const char *const names[] = { "", "a", "^k", "[a-m]|zone" };
 static const char *const frames[] = { "0..0", "1..", "..3", "f:0..2" };
 
-static cut_options wish_of(const uint8_t *o, const regex_t *regex,
-                           const uint32_t tracks[2])
+static cut_options options_of(const uint8_t *o, const regex_t *regex,
+                              const uint32_t tracks[2])
 {
     const cut_options chosen = {
         .timed = o[0] & 1,
@@ -74,21 +74,21 @@ static void cut(ts_reader *reader, const uint8_t *options)
     uint64_t hash = 0, again = 0;
     check(!regcomp(&regex, names[options[9] & 3], REG_EXTENDED | REG_NOSUB),
           "an expression");
-    for (int turn = 0; turn <= (options[15] & 2) / 2; turn++) {
+    for (int round = 0; round <= (options[15] & 2) / 2; round++) {
         cut_job job = { .tool = &tool,
                         .path = "in.sbt",
                         .out = path,
                         .trace = &trace,
-                        .options = wish_of(options, &regex, tracks) };
+                        .options = options_of(options, &regex, tracks) };
         if (options[14] & 1) cut_frames(&job, frames[options[14] >> 1 & 3]);
         unlink(path);
         const bool done = cut_write(&job);
-        const uint64_t count = read_back(turn ? &again : &hash);
+        const uint64_t count = read_back(round ? &again : &hash);
         check(done == (count != UINT64_MAX), "what is written, or not");
         // Rows of impossible times are lost on the way, and counted.
         check(!done || count <= job.counts.kept, "more than there was");
         if (!done) hash = again = 0;
-        check(!turn || hash == again, "the same cut is another one");
+        check(!round || hash == again, "the same cut is another one");
     }
     regfree(&regex);
 }

@@ -59,8 +59,6 @@ static ts_result toy_open(void **state, uint32_t count,
                           const ts_executor_range *ranges, size_t range_count,
                           char *why, size_t room)
 {
-    (void)why;
-    (void)room;
     check(count && count <= 64, "too many devices");
     for (size_t i = 1; i < range_count; i++)
         check(ranges[i - 1].device <= ranges[i].device, "ranges in no order");
@@ -71,7 +69,6 @@ static ts_result toy_open(void **state, uint32_t count,
 
 static void toy_close(void *state)
 {
-    (void)state;
     opened--;
     for (int i = 0; i < BLOCKS; i++)
         check(!blocks[i].bytes, "memory stays behind");
@@ -80,7 +77,6 @@ static void toy_close(void *state)
 static ts_result toy_allocate(void *state, uint32_t device, uint64_t *address,
                               uint64_t size)
 {
-    (void)state;
     check(device < 64, "no such device");
     if (size > (8 << 20) - taken) return TS_ERR_MEMORY;
     for (int i = 0; i < BLOCKS; i++) {
@@ -97,7 +93,6 @@ static ts_result toy_allocate(void *state, uint32_t device, uint64_t *address,
 
 static ts_result toy_release(void *state, uint64_t address)
 {
-    (void)state;
     for (int i = 0; i < BLOCKS; i++) {
         if (!blocks[i].bytes || blocks[i].address != address) continue;
         free(blocks[i].bytes);
@@ -112,7 +107,6 @@ static ts_result toy_release(void *state, uint64_t address)
 static ts_result toy_write(void *state, uint64_t address, const void *bytes,
                            uint64_t size)
 {
-    (void)state;
     check(is_ours(address, size), "a write beside all memory");
     memcpy(at(address, size), bytes, size);
     return TS_OK;
@@ -121,7 +115,6 @@ static ts_result toy_write(void *state, uint64_t address, const void *bytes,
 static ts_result toy_read(void *state, void *bytes, uint64_t address,
                           uint64_t size)
 {
-    (void)state;
     check(is_ours(address, size), "a read beside all memory");
     memcpy(bytes, at(address, size), size);
     return TS_OK;
@@ -130,7 +123,6 @@ static ts_result toy_read(void *state, void *bytes, uint64_t address,
 static ts_result toy_load(void *state, const ts_executor_code *code,
                           uint64_t *module, char *why, size_t room)
 {
-    (void)state;
     *module = code->size;
     if (room) *why = 0;
     return code->size % 5 == 4 ? TS_ERR_NOT_FOUND : TS_OK;
@@ -139,9 +131,6 @@ static ts_result toy_load(void *state, const ts_executor_code *code,
 static ts_result toy_global(void *state, uint64_t module, uint32_t device,
                             uint64_t offset, uint64_t size, uint64_t *address)
 {
-    (void)device;
-    (void)state;
-    (void)module;
     if (offset > sizeof variables || size > sizeof variables - offset)
         return TS_ERR_UNSUPPORTED;
     *address = (uintptr_t)variables + offset;
@@ -151,8 +140,6 @@ static ts_result toy_global(void *state, uint64_t module, uint32_t device,
 static ts_result toy_stream(void *state, uint32_t device, uint64_t flags,
                             uint64_t *stream)
 {
-    (void)state;
-    (void)flags;
     check(device < 64, "no such device");
     *stream = 1;
     return TS_OK;
@@ -162,7 +149,6 @@ static ts_result toy_launch(void *state, uint64_t stream,
                             const ts_executor_launch *launch)
 {
     uint32_t sum = 0;
-    (void)state;
     check(stream == 1, "no such stream");
     for (uint32_t i = 0; i < launch->args_size; i++)
         sum += ((const uint8_t *)launch->args)[i];
@@ -200,7 +186,6 @@ static ts_result toy_copy(void *state, uint64_t stream,
                           const ts_executor_copy *copy)
 {
     uint64_t size = copy->size, from_size = copy->size;
-    (void)state;
     check(stream == 1, "no such stream");
     uint8_t *const to = end_at(copy->destination, &copy->attributes, &size,
                                false, copy->to_host);
@@ -214,7 +199,6 @@ static ts_result toy_set(void *state, uint64_t stream,
                          const ts_executor_set *set)
 {
     uint64_t size = set->size;
-    (void)state;
     check(stream == 1, "no such stream");
     uint8_t *const to =
         end_at(set->destination, &set->attributes, &size, false, false);
@@ -226,7 +210,6 @@ static unsigned waits;
 
 static ts_result toy_wait(void *state, uint32_t timeout_ms)
 {
-    (void)state;
     return timeout_ms && ++waits % 32 == 31 ? TS_ERR_BUSY : TS_OK;
 }
 
@@ -234,7 +217,6 @@ static uint64_t events, graphs;
 
 static ts_result toy_event(void *state, uint64_t stream, uint64_t *event)
 {
-    (void)state;
     check(stream == 1, "no such stream");
     *event = ++events;
     return events % 64 == 63 ? TS_ERR_MEMORY : TS_OK;
@@ -242,14 +224,12 @@ static ts_result toy_event(void *state, uint64_t stream, uint64_t *event)
 
 static ts_result toy_event_wait(void *state, uint64_t stream, uint64_t event)
 {
-    (void)state;
     check(stream == 1 && event && event <= events, "no such event");
     return TS_OK;
 }
 
 static ts_result toy_graph_begin(void *state, uint64_t stream)
 {
-    (void)state;
     check(stream == 1 && !graphs, "a graph within a graph");
     graphs++;
     return TS_OK;
@@ -257,8 +237,6 @@ static ts_result toy_graph_begin(void *state, uint64_t stream)
 
 static ts_result toy_graph_end(void *state, uint64_t stream, uint64_t *graph)
 {
-    (void)state;
-    (void)stream;
     check(graphs-- == 1, "a graph ends that did not begin");
     *graph = 9;
     return TS_OK;
@@ -266,8 +244,6 @@ static ts_result toy_graph_end(void *state, uint64_t stream, uint64_t *graph)
 
 static ts_result toy_graph_launch(void *state, uint64_t stream, uint64_t graph)
 {
-    (void)state;
-    (void)stream;
     check(graph == 9 && !graphs, "no such graph");
     return ++waits % 8 == 7 ? TS_ERR_BUSY : TS_OK;
 }
@@ -276,7 +252,6 @@ static ts_result toy_graph_launch(void *state, uint64_t stream, uint64_t graph)
 static ts_result toy_hash(void *state, uint64_t address, uint64_t size,
                           uint64_t *hashes)
 {
-    (void)state;
     check(size && is_ours(address, size), "hashes beside all memory");
     if (moves % 4 == 3) return TS_ERR_UNSUPPORTED;
     const uint8_t *bytes = at(address, size);
@@ -292,7 +267,6 @@ static ts_result toy_hash(void *state, uint64_t address, uint64_t size,
 
 static ts_reason toy_reason(void *state)
 {
-    (void)state;
     return moves % 2 ? TS_REASON_TOO_MANY : TS_REASON_NONE;
 }
 

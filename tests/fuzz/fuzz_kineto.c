@@ -5,8 +5,6 @@ extern const import_format import_kineto;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-    (void)argc;
-    (void)argv;
     fuzz_begin();
     return 0;
 }

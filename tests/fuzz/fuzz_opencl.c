@@ -141,14 +141,14 @@ static void big(void)
         !blocks[BLOCKS] && x->allocate(state, 0, &address, BIG_SIZE) == TS_OK;
 }
 
-static void tell(source *s)
+static void hash_big(source *s)
 {
     static uint8_t read[BIG_SIZE];
     if (!blocks[BLOCKS] && next(s) % 8) return; // it takes long
     const uint64_t from = any(s) * 13, size = BIG_SIZE - any(s) * 240;
     const size_t chunks = BIG_SIZE / TS_CAPTURE_CHUNK + 1;
-    uint64_t *const told = calloc(chunks, 16);
-    if (x->hash(state, BIG + from, size, told) == TS_OK) {
+    uint64_t *const hashes = calloc(chunks, 16);
+    if (x->hash(state, BIG + from, size, hashes) == TS_OK) {
         check(blocks[BLOCKS] && from + size <= BIG_SIZE,
               "of what is not there");
         check(x->read(state, read, BIG + from, size) == TS_OK, "no bytes");
@@ -157,11 +157,11 @@ static void tell(source *s)
             const XXH128_hash_t sum = XXH3_128bits(
                 read + at,
                 (size_t)(left < TS_CAPTURE_CHUNK ? left : TS_CAPTURE_CHUNK));
-            check(told[2 * i] == sum.low64 && told[2 * i + 1] == sum.high64,
+            check(hashes[2 * i] == sum.low64 && hashes[2 * i + 1] == sum.high64,
                   "another hash");
         }
     }
-    free(told);
+    free(hashes);
 }
 
 static void load(source *s)
@@ -267,7 +267,7 @@ static void step(source *s)
     case 5:
     case 6: copy(s); break;
     case 7: set(s); break;
-    case 9: tell(s); break;
+    case 9: hash_big(s); break;
     case 10: big(); break;
     case 8:
         if (x->event(state, streams, &events) == TS_OK)

@@ -22,8 +22,6 @@ static int left; // calls of `enough` that are allowed
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-    (void)argc;
-    (void)argv;
     file = memfd_create("trace", 0);
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     sample_forge(&sample);
@@ -36,7 +34,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 static int enough(void *user)
 {
-    (void)user;
     return --left < 0;
 }
 

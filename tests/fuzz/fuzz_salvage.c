@@ -76,8 +76,6 @@ static void record_and_die(void)
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     char link[160];
-    (void)argc;
-    (void)argv;
     snprintf(folder, sizeof folder, "/dev/shm/fuzz-salvage-XXXXXX");
     need(mkdtemp(folder) != NULL);
     snprintf(trace.path, sizeof trace.path, "%s/t.sbt", folder);

@@ -15,8 +15,6 @@ static forge sample;
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-    (void)argc;
-    (void)argv;
     sample_forge(&sample);
     return 0;
 }
@@ -29,19 +27,20 @@ static size_t u16(const uint8_t *bytes)
 static void ask(scene *s, const uint8_t *bytes, size_t size)
 {
     static const uint8_t head[] = { 'T', 'S', 'Q', SCENE_WIRE_VERSION };
-    uint8_t *const question = malloc(size + sizeof head);
+    uint8_t *const request = malloc(size + sizeof head);
     uint8_t *answer;
     size_t answer_size;
-    if (!question) abort();
-    memcpy(question, head, sizeof head);
-    memcpy(question + sizeof head, bytes, size);
-    scene_answer(s, question, size + sizeof head, &answer, &answer_size);
-    if (!answer || answer_size < 12 || memcmp(answer, "TSA\1", 4)) abort();
+    if (!request) abort();
+    memcpy(request, head, sizeof head);
+    memcpy(request + sizeof head, bytes, size);
+    scene_answer(s, request, size + sizeof head, &answer, &answer_size);
+    const uint8_t wanted[] = { 'T', 'S', 'A', SCENE_WIRE_VERSION };
+    if (!answer || answer_size < 12 || memcmp(answer, wanted, 4)) abort();
     int32_t result;
     memcpy(&result, answer + 8, sizeof result);
     if (result > 0 || (result < 0 && answer_size != 12)) abort();
     free(answer);
-    free(question);
+    free(request);
 }
 
 static void ask_all(scene *s, const uint8_t *bytes, size_t size)
@@ -57,18 +56,23 @@ static void ask_all(scene *s, const uint8_t *bytes, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     if (size < 2 || size > 1 << 16) return 0;
-    const size_t questions = u16(bytes) < size - 2 ? u16(bytes) : size - 2;
-    const size_t left = size - 2 - questions;
-    const ts_reader_desc desc = { .bytes = left ? bytes + 2 + questions
+    const size_t requests = u16(bytes) < size - 2 ? u16(bytes) : size - 2;
+    const size_t left = size - 2 - requests;
+    const ts_reader_desc desc = { .bytes = left ? bytes + 2 + requests
                                                 : sample.bytes,
                                   .size = left ? left : sample.size,
                                   .threads = 1,
+                                  .lazy = requests & 1,
                                   .inflate_bytes = 1 << 20 };
     ts_reader *reader;
     scene *s;
     if (ts_reader_open(&reader, &desc) != TS_OK) return 0;
     if (scene_open(&s, reader) != TS_OK) abort();
-    ask_all(s, bytes + 2, questions);
+    ask_all(s, bytes + 2, requests);
+    for (int i = 0; scene_is_behind(s); i++) {
+        if (i > 10000) abort();
+        scene_work(s);
+    }
     scene_close(s);
     ts_reader_close(reader);
     return 0;

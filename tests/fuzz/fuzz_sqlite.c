@@ -10,8 +10,6 @@ extern const import_format import_nsys, import_rpd, import_rocprofv3;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-    (void)argc;
-    (void)argv;
     fuzz_begin();
     return 0;
 }

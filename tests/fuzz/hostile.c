@@ -388,7 +388,9 @@ static const char *const commands[] = {
     "!ts-replay --bisect --execute -o #.sbt %",
     "!ts-replay --execute --extract any -o #.c %",
     "ts-symbolize --no-cache -o #.sbt %",
+    "ts-mcp % @", // asked what is in QUESTIONS
 };
+#define QUESTIONS "tests/fuzz/corpus/mcp/session"
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static const char *tools, *folder;
@@ -434,13 +436,15 @@ static void expand(char *text, char *arguments[16], const char *trace,
 static void become(char *arguments[])
 {
     const struct rlimit cpu = { CPU_S, CPU_S + 1 }, file = { 1 << 28, 1 << 28 };
-    const int in = open("/dev/null", O_RDWR);
+    const int null = open("/dev/null", O_RDWR);
+    const int asked = open(QUESTIONS, O_RDONLY);
+    const bool asks = strstr(arguments[0], "/ts-mcp") != NULL;
     const int said =
         open(in_folder("said"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     setrlimit(RLIMIT_CPU, &cpu);
     setrlimit(RLIMIT_FSIZE, &file);
-    dup2(in, 0);
-    dup2(in, 1);
+    dup2(asks ? asked : null, 0);
+    dup2(null, 1);
     dup2(said, 2);
     alarm(ELAPSED_S);
     execv(arguments[0], arguments);

@@ -132,7 +132,6 @@ static int32_t double_clGetDeviceIDs(ts__ox_handle platform, uint64_t type,
                                      uint32_t room, ts__ox_handle *devices,
                                      uint32_t *count)
 {
-    (void)type;
     return double_clGetPlatformIDs(room + (platform == NULL), devices, count);
 }
 
@@ -159,7 +158,6 @@ static int32_t double_clGetDeviceInfo(ts__ox_handle device, uint32_t what,
     const size_t has = what == TS__OX_DEVICE_TYPE                  ? 8
                        : what == TS__OX_DEVICE_HOST_UNIFIED_MEMORY ? 4
                                                                    : 7;
-    (void)size;
     check(device == double_device && room >= has, "no room");
     memcpy(value, from, has);
     return 0;
@@ -171,9 +169,6 @@ static ts__ox_handle double_clCreateContext(const intptr_t *properties,
                                             void (*notify)(void), void *user,
                                             int32_t *error)
 {
-    (void)properties;
-    (void)notify;
-    (void)user;
     check(count == 1 && *devices == double_device, "no such device");
     return make(CONTEXT, 0, NULL, error);
 }
@@ -240,9 +235,6 @@ static int32_t double_clBuildProgram(ts__ox_handle program, uint32_t count,
                                      const char *options, void (*notify)(void),
                                      void *user)
 {
-    (void)devices;
-    (void)notify;
-    (void)user;
     const object *const p = is(program, PROGRAM);
     check(count == p->hashes && options, "no options");
     return !p->hashes && p->element % 4 == 3 ? -11 : 0;
@@ -254,7 +246,6 @@ static int32_t double_clGetProgramBuildInfo(ts__ox_handle program,
                                             size_t *size)
 {
     static const char log[] = "it is wrong\nin several ways";
-    (void)what;
     check(is(program, PROGRAM) && device == double_device, "no such device");
     if (size) *size = sizeof log;
     if (value && room < sizeof log) return BAD;
@@ -279,7 +270,6 @@ static int32_t double_clGetKernelInfo(ts__ox_handle kernel, uint32_t what,
                                       size_t room, void *value, size_t *size)
 {
     const uint32_t count = (uint32_t)is(kernel, KERNEL)->element;
-    (void)size;
     check(what == TS__OX_KERNEL_NUM_ARGS && room == sizeof count, "no count");
     memcpy(value, &count, sizeof count);
     return 0;
@@ -337,7 +327,6 @@ static ts__ox_handle double_clCreateImage(ts__ox_handle context, uint64_t flags,
                                           int32_t *error)
 {
     size_t region[3] = { desc->width, desc->height, desc->depth };
-    (void)flags;
     check(!host && is(context, CONTEXT), "flags");
     if (desc->type == TS__OX_MEM_OBJECT_IMAGE1D_ARRAY)
         region[1] = desc->array_size;
@@ -366,7 +355,6 @@ static int32_t double_clGetImageInfo(ts__ox_handle image, uint32_t what,
                                      size_t room, void *value, size_t *size)
 {
     const object *const o = is(image, IMAGE);
-    (void)size;
     check(what == TS__OX_IMAGE_ELEMENT_SIZE && room == sizeof o->element,
           "no size");
     memcpy(value, &o->element, sizeof o->element);

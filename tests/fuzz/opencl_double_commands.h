@@ -26,7 +26,6 @@ static int32_t double_clGetEventInfo(ts__ox_handle event, uint32_t what,
                                      size_t room, void *value, size_t *size)
 {
     int32_t status = double_busy ? 1 : 0;
-    (void)size;
     if (double_busy) double_busy--;
     check(is(event, EVENT) && what == TS__OX_EVENT_EXECUTION_STATUS &&
               room == sizeof status,
@@ -89,8 +88,6 @@ static int32_t double_clEnqueueNDRangeKernel(ts__ox_handle queue,
                                              const size_t *global,
                                              const size_t *local, TS__OX_QUEUED)
 {
-    (void)offset;
-    (void)local;
     check(!waits && !list && is(kernel, KERNEL), "waits");
     check(dimensions >= 1 && dimensions <= 3, "dimensions");
     const object *const k = kernel;

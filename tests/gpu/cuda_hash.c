@@ -38,7 +38,7 @@ static double seconds(void)
 int main(void)
 {
     static char text[1 << 16];
-    static uint64_t told[2 * 4096];
+    static uint64_t by_device[2 * 4096];
     const uint64_t chunks = getenv("TS_GPU_DRY") ? 64 : 4096;
     uint64_t memory, hashes, offset = 0, size = chunks * CHUNK;
     void *context, *module, *function;
@@ -66,10 +66,11 @@ int main(void)
         NEED(cuCtxSynchronize());
         if (seconds() - start < least) least = seconds() - start;
     }
-    NEED(cuMemcpyDtoH_v2(told, hashes, chunks * 16));
+    NEED(cuMemcpyDtoH_v2(by_device, hashes, chunks * 16));
     for (uint64_t i = 0; i < chunks; i++) {
         const XXH128_hash_t here = XXH3_128bits(bytes + i * CHUNK, CHUNK);
-        if (told[2 * i] == here.low64 && told[2 * i + 1] == here.high64)
+        if (by_device[2 * i] == here.low64 &&
+            by_device[2 * i + 1] == here.high64)
             continue;
         printf("WRONG: chunk %llu\n", (unsigned long long)i);
         return 1;

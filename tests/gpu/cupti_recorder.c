@@ -105,7 +105,7 @@ static uint64_t node_id(void *node)
     return node && cuptiGetGraphNodeId(node, &id) == 0 ? id : 0;
 }
 
-static void told_resource(uint32_t id, const resource *r, long thread)
+static void on_resource(uint32_t id, const resource *r, long thread)
 {
     const bool node = r && r->graph && (id == NODE_MADE || id == NODE_CLONED);
     line("c %" PRIu64 " %ld %d %u %" PRIu64 " %" PRIu64 "\n", now(), thread,
@@ -113,7 +113,8 @@ static void told_resource(uint32_t id, const resource *r, long thread)
          node && id == NODE_CLONED ? node_id(r->graph->original) : 0);
 }
 
-static void told(void *user, uint32_t domain, uint32_t id, const void *data)
+static void on_callback(void *user, uint32_t domain, uint32_t id,
+                        const void *data)
 {
     const long thread = syscall(SYS_gettid);
     const call *const c = data;
@@ -123,7 +124,7 @@ static void told(void *user, uint32_t domain, uint32_t id, const void *data)
              id, c->site, c->correlation, c->context_id, c->name,
              c->symbol ? c->symbol : "");
     else if (domain == RESOURCE)
-        told_resource(id, data, thread);
+        on_resource(id, data, thread);
     else
         line("c %" PRIu64 " %ld %u %u\n", now(), thread, domain, id);
 }
@@ -244,7 +245,7 @@ int InitializeInjection(void)
         line("x clock %" PRIu64 " %" PRIu64 "\n", now(), clock);
     names(DRIVER);
     names(RUNTIME);
-    line("x subscribe %d\n", cuptiSubscribe(&subscriber, told, NULL));
+    line("x subscribe %d\n", cuptiSubscribe(&subscriber, on_callback, NULL));
     line("x buffers %d\n", cuptiActivityRegisterCallbacks(request, complete));
     for (size_t i = 0; i < sizeof domains / sizeof *domains; i++)
         line("x domain %u %d\n", domains[i],

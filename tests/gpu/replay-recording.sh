@@ -1,7 +1,7 @@
 #!/bin/sh
-# Records what CUPTI told another program, as its double tells it again, and
-# checks that all of it is in the trace: a recording that tests/gpu/run.sh
-# brought home becomes a test.
+# Turns a recording of tests/gpu/run.sh into a test: the double of CUPTI
+# reports what CUPTI reported to a program, and this checks that all of it is
+# in the trace.
 #   tests/gpu/replay-recording.sh FOLDER TRACE [LIKE]
 #     FOLDER  of a recording, see cupti_recorder.c
 #     LIKE    a trace of the same program: operations and calls must be the same

@@ -1,23 +1,23 @@
 #!/bin/sh
 # Checks and measures the capture of CUDA on this machine's NVIDIA GPU, in less
-# than 8 minutes, and brings home what it saw whatever fails: a step that fails
-# is a row of the table, never the end. No command that uses the GPU may take
-# longer than $LIMIT seconds (120), all of it no longer than $TOTAL (440): what
-# there is no time for is left out, and said.
+# than 8 minutes, and keeps its results whatever fails: a step that fails is a
+# row of the table and does not end the run. No command that uses the GPU may
+# take longer than $LIMIT seconds (120), and all of them no longer than $TOTAL
+# (440): steps for which there is no time are left out, and reported.
 #   tests/gpu/run.sh [--build] [--save[=FOLDER]] [--dry] [PART...]
-#     --build  only builds what the rest needs, into $TS_GPU_BUILD (build):
-#              where headers are missing that folder is taken as it is, and
-#              needs no more than a C library, libzstd and libz
+#     --build  only builds what the rest needs, into $TS_GPU_BUILD (build): a
+#              machine without headers can use that folder, and needs only a C
+#              library, libzstd and libz
 #     --save   the table also into a dated file in FOLDER (bench/results)
-#     --dry    with doubles of the driver and of CUPTI in place of a GPU: that
-#              this script works; none of its figures means anything
+#     --dry    with doubles of the driver and of CUPTI in place of a GPU, to
+#              test this script; its figures are meaningless
 #     PART     only these: recorder begins exact zones cost capture torch others
-# Into $OUT (gpu/results in the build folder) go the table (table.txt), what all
-# commands said (logs.tar.gz), what CUPTI told programs (recorded-NAME.tar.gz,
-# see cupti_recorder.c and replay-recording.sh), the traces (traces.tar.gz) and
-# the captures (kept.tar.gz), of at most 16 MiB each; after each part, should
-# somebody end all of this at once.
-# Exit status 77: there is no GPU. 1: something that was checked is not so.
+# $OUT (gpu/results in the build folder) gets the table (table.txt), the output
+# of all commands (logs.tar.gz), what CUPTI reported (recorded-NAME.tar.gz, see
+# cupti_recorder.c and replay-recording.sh), the traces (traces.tar.gz) and the
+# captures (kept.tar.gz), of at most 16 MiB each. They are written after each
+# part, in case the run is ended early.
+# Exit status 77: there is no GPU. 1: a check failed.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 out=${TS_GPU_BUILD:-build}
@@ -73,7 +73,8 @@ if test "$only"; then
     sqlite=$(${CC:-cc} -print-file-name=libsqlite3.a)
     test -e "$sqlite" || sqlite=-lsqlite3
     build CFLAGS=-O2 HAVE_EDIT= HAVE_DW= HAVE_YAJL= HAVE_IBERTY= \
-        HAVE_MICROHTTPD= HAVE_DEFLATE= HAVE_LIBS="$sqlite -lzstd -lz"
+        HAVE_MICROHTTPD= HAVE_ARCHIVE= HAVE_BABELTRACE= HAVE_DEFLATE= \
+        HAVE_LIBS="$sqlite -lzstd -lz"
     exit
 fi
 
@@ -226,7 +227,7 @@ ask() { # SQL that gives one number, trace
     "$out/ts-query" --csv "$2" "$1" 2>>"$logs/asked" | tail -n 1
 }
 
-# 1. What is here, as the vendor's own programs and the loader see it.
+# 1. What is installed, as the vendor's own programs and the loader see it.
 {
     uname -a
     timeout 20 nvidia-smi
@@ -239,7 +240,7 @@ ask() { # SQL that gives one number, trace
 row 'driver' "$(sed -n 's/.*Driver Version: *\([0-9.]*\).*/\1/p' \
     "$logs/versions" | head -n 1)" ''
 
-# What the parts below share.
+# Functions of the parts below.
 record() { # NAME COMMAND...
     name=$1
     shift
@@ -359,7 +360,7 @@ again() { # what, at least so many executed, command...
         failed=1
     fi
 }
-# The same program by torch.profiler: as many kernels, and their times.
+# The same program with torch.profiler: number of kernels, and their times.
 as_profiled() { # what, trace, program...
     what=$1 trace=$2
     shift 2
@@ -374,7 +375,7 @@ has() {
     test -z "$dry" && within "$python" -c "import $1" 2>/dev/null
 }
 
-# What CUPTI tells, in the order in which it does: for doubles to tell again.
+# What CUPTI reports, in its order, for a double to report again.
 part_recorder() {
     record work "$programs/cuda_work"
     if test -x "$dir/runtime"; then
@@ -384,7 +385,7 @@ part_recorder() {
     fi
 }
 
-# The recorder alone, in a process that may not hang.
+# The recorder alone, in a process with a time limit.
 part_begins() {
     for how in cuda_inject cuda_inject_dump; do
         (
@@ -404,7 +405,7 @@ part_begins() {
     done
 }
 
-# What programs did is in their traces, exactly.
+# Traces contain exactly what the programs did.
 part_exact() {
     recorded all "$programs/cuda_work"
     for name in runtime runtime-static; do
@@ -438,8 +439,8 @@ part_zones() {
         SELECT count(*) FROM kernel WHERE zone = 'step'" "$dir/zones.sbt")"
 }
 
-# What it costs: 10,000 tiny kernels, launches per second, one after the
-# other in this run.
+# The cost of 10,000 tiny kernels, in launches per second, measured one after
+# another in this run.
 part_cost() {
     count=10000
     test "$dry" && count=500
@@ -458,7 +459,7 @@ part_cost() {
         -o "$dir/stacks.sbt" -- "$programs/cuda_work" rate $count
 }
 
-# Operations that are kept and run again, in another process.
+# Captured operations run again in another process.
 part_capture() {
     test "$dry" && export DOUBLE_CUDA_JIT="$cubin"
     again 'driver API' 30 "$programs/cuda_capture"
@@ -500,8 +501,8 @@ part_capture() {
         "$programs/cuda_work" rate $count
 }
 
-# PyTorch, last, because its imports are slow: against others, its graph, and
-# what of it is kept.
+# PyTorch comes last, because its imports are slow: compared with other
+# profilers, its graph, and its captures.
 part_torch() {
     count=10000
     if test "$torch"; then
@@ -547,17 +548,17 @@ part_torch() {
     fi
 
     if test "$torch"; then
-        small=tests/gpu/torch_small.py
+        captured=tests/gpu/torch_captured.py
         again 'PyTorch step' 1 "$python" tests/gpu/torch_loop.py bare
-        again 'PyTorch matmul (cuBLAS)' 1 "$python" $small matmul
-        again 'CUDA graph' 1 "$python" $small graph
+        again 'PyTorch matmul (cuBLAS)' 1 "$python" $captured matmul
+        again 'CUDA graph' 1 "$python" $captured graph
         ! has triton ||
-            again 'PyTorch compiled (Triton)' 1 "$python" $small compiled
+            again 'PyTorch compiled (Triton)' 1 "$python" $captured compiled
     fi
 }
 
-# Programs of other people's libraries: all that they did is there, and what
-# ts-analyze says of it.
+# Programs that use other libraries: everything that they did is in the trace,
+# and the answers of ts-analyze about it.
 part_others() {
     for name in jax cupy transformers; do
         if ! has $name; then

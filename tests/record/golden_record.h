@@ -174,6 +174,27 @@ static void record_api_call(void)
     ts_api_call_record(&call);
 }
 
+static void record_sample(void)
+{
+    const uint32_t module =
+        ts_module_define("/opt/app", 0x400000, 0x10000, NULL, 0);
+    const ts_frame_entry inner[] = { { .module = module, .offset = 0x30 },
+                                     { .module = module, .offset = 0x20 },
+                                     { .module = module, .offset = 0x10 } };
+    const uint32_t deep = ts_stack_define(inner, 3);
+    const uint32_t flat = ts_stack_define(&inner[1], 2);
+    const uint32_t cpu = ts_name_define("cpu"), ns = ts_name_define("ns");
+    const uint32_t space = ts_name_define("alloc_space");
+    for (int i = 0; i < 3; i++) {
+        pass(10);
+        ts_sample(cpu, ns, 10, deep);
+    }
+    pass(10);
+    ts_sample(cpu, ns, 10, flat);
+    ts_sample(space, ts_name_define("bytes"), INT64_MAX, flat);
+    ts_sample(0, 0, -1, 0);
+}
+
 static void record_access(void)
 {
     const ts_gpu_access host = { .mode = TS_ACCESS_READ,
@@ -416,7 +437,7 @@ static const golden goldens[] = {
     DEVICE(graph_launch), DEVICE(collective), DEVICE(gpu_alloc),
     DEVICE(gpu_free),     DEVICE(access),     DEVICE(clock),
     DEVICE(loss),         THREAD(blob),       THREAD(metadata),
-    THREAD(nothing),      THREAD(dependency),
+    THREAD(nothing),      THREAD(dependency), THREAD(sample),
 };
 enum { GOLDENS = sizeof goldens / sizeof *goldens };
 

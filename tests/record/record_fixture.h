@@ -30,7 +30,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 #define RT_UNUSED __attribute__((unused))
 
@@ -311,6 +311,13 @@ RT_UNUSED static rt_trace rt_read(const char *path)
     return trace;
 }
 
+// Ends the session that records `path`, and reads it.
+RT_UNUSED static rt_trace rt_end(const char *path)
+{
+    assert_int_equal(ts_session_stop(), TS_OK);
+    return rt_read(path);
+}
+
 RT_UNUSED static void rt_close(rt_trace *trace)
 {
     for (size_t i = 0; i < trace->count; i++)
@@ -424,6 +431,14 @@ RT_UNUSED static void rt_zones(int count)
     }
 }
 
+RT_UNUSED static void rt_assert_inside(const rt_row *inner, const rt_row *outer)
+{
+    assert_int_equal(inner->track, outer->track);
+    assert_true(inner->start_ns >= outer->start_ns);
+    assert_true(inner->start_ns + inner->duration_ns <=
+                outer->start_ns + outer->duration_ns);
+}
+
 // The trace has that many of them, and no losses.
 RT_UNUSED static void rt_assert_zones(const char *path, size_t count)
 {
@@ -437,11 +452,10 @@ RT_UNUSED static void rt_assert_zones(const char *path, size_t count)
 // session.
 RT_UNUSED static int rt_stop(void **state)
 {
-    (void)state;
     ts_session_stop();
     return 0;
 }
-#undef cmocka_unit_test
-#define cmocka_unit_test(test) cmocka_unit_test_teardown(test, rt_stop)
+#undef UNIT_AFTER
+#define UNIT_AFTER rt_stop
 
 #endif // RECORD_FIXTURE_H

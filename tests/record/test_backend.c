@@ -5,27 +5,26 @@
 static const ts_session_desc plain;
 static char said[256]; // the calls so far, a letter each
 
-static void say(const char *what)
+static void note(const char *what)
 {
     strncat(said, what, sizeof said - strlen(said) - 1);
 }
 
 static ts_result start_a(char *why, size_t room)
 {
-    (void)room;
     assert_string_equal(why, "on");
-    say("A");
+    note("A");
     TS_MARK("started");
     return TS_OK;
 }
 static void flush_a(void)
 {
-    say("f");
+    note("f");
     TS_MARK("flushed");
 }
 static void stop_a(void)
 {
-    say("a");
+    note("a");
     TS_MARK("stopped");
 }
 static const ts_backend backend_a = { "first", start_a, flush_a, stop_a };
@@ -33,12 +32,12 @@ static const ts_backend backend_a = { "first", start_a, flush_a, stop_a };
 static ts_result start_b(char *why, size_t room)
 {
     snprintf(why, room, "libnone.so is not there");
-    say("B");
+    note("B");
     return TS_ERR_NOT_FOUND;
 }
 static void stop_b(void)
 {
-    say("b");
+    note("b");
 }
 static const ts_backend backend_b = { "second", start_b, NULL, stop_b };
 static const ts_backend backend_c = { .name = "third" };
@@ -46,7 +45,6 @@ static const ts_backend backend_c = { .name = "third" };
 // For each test, which may be the only one.
 static int add_two(void **state)
 {
-    (void)state;
     said[0] = 0;
     return ts_backend_add(&backend_a) || ts_backend_add(&backend_b);
 }
@@ -60,9 +58,9 @@ static void assert_status(const rt_trace *trace, const char *key,
     rt_assert_text(metadata.text, expected);
 }
 
-static void a_backend_runs_with_the_session_and_may_record(void **state)
+UNIT_TEST_WITHIN(a_backend_runs_with_the_session_and_may_record, add_two,
+                 rt_stop)
 {
-    (void)state;
     assert_int_equal(ts_backend_add(&backend_a), TS_OK); // known
     assert_string_equal(said, "");
     const char *const path = rt_start("backends.sbt", plain);
@@ -83,9 +81,8 @@ static void a_backend_runs_with_the_session_and_may_record(void **state)
     rt_close(&trace);
 }
 
-static void one_that_comes_late_starts_at_once(void **state)
+UNIT_TEST_WITHIN(one_that_comes_late_starts_at_once, add_two, rt_stop)
 {
-    (void)state;
     const char *const path = rt_start("late.sbt", plain);
     assert_string_equal(said, "AB");
     assert_int_equal(ts_backend_add(&backend_c), TS_OK);
@@ -105,9 +102,8 @@ static void exit_in_session(void *path)
     exit(0); // not _exit: what runs at exit does
 }
 
-static void exit_stops_backends_too(void **state)
+UNIT_TEST_WITHIN(exit_stops_backends_too, add_two, rt_stop)
 {
-    (void)state;
     char path[300];
     snprintf(path, sizeof path, "%s", rt_path("exit.sbt"));
     assert_int_equal(rt_wait(rt_fork(exit_in_session, path)), 0);
@@ -131,8 +127,6 @@ static void call(int change)
 
 static ts_result start_c(char *why, size_t room)
 {
-    (void)why;
-    (void)room;
     call(1);
     return TS_OK;
 }
@@ -160,10 +154,9 @@ static void *start_and_stop(void *path)
 
 static const ts_backend counted = { "c", start_c, flush_c, stop_c };
 
-static void nobody_is_called_by_two_threads_at_once(void **state)
+UNIT_TEST_WITHIN(nobody_is_called_by_two_threads_at_once, add_two, rt_stop)
 {
     pthread_t other;
-    (void)state;
     assert_int_equal(ts_backend_add(&counted), TS_OK);
     const char *const path = rt_path("two.sbt");
     pthread_create(&other, NULL, start_and_stop, (void *)(uintptr_t)path);
@@ -174,9 +167,8 @@ static void nobody_is_called_by_two_threads_at_once(void **state)
     assert_int_equal(running, 0);
 }
 
-static void the_list_is_bounded_and_bad_ones_are_refused(void **state)
+UNIT_TEST_WITHIN(the_list_is_bounded_and_bad_ones_are_refused, add_two, rt_stop)
 {
-    (void)state;
     static ts_backend more[16];
     assert_int_equal(ts_backend_add(NULL), TS_ERR_USAGE);
     assert_int_equal(ts_backend_add(&more[0]), TS_ERR_USAGE);
@@ -193,17 +185,5 @@ static void the_list_is_bounded_and_bad_ones_are_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(
-            a_backend_runs_with_the_session_and_may_record, add_two, rt_stop),
-        cmocka_unit_test_setup_teardown(one_that_comes_late_starts_at_once,
-                                        add_two, rt_stop),
-        cmocka_unit_test_setup_teardown(exit_stops_backends_too, add_two,
-                                        rt_stop),
-        cmocka_unit_test_setup_teardown(nobody_is_called_by_two_threads_at_once,
-                                        add_two, rt_stop),
-        cmocka_unit_test_setup_teardown(
-            the_list_is_bounded_and_bad_ones_are_refused, add_two, rt_stop),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

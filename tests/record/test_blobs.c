@@ -30,9 +30,8 @@ static void *put_all(void *user)
     return NULL;
 }
 
-static void blobs_of_all_threads_are_whole(void **state)
+UNIT_TEST(blobs_of_all_threads_are_whole)
 {
-    (void)state;
     static const ts_session_desc plain;
     const char *const path = rt_start("blobs.sbt", plain);
     static const int numbers[THREADS] = { 0, 1, 2, 3 };
@@ -65,8 +64,5 @@ static void blobs_of_all_threads_are_whole(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blobs_of_all_threads_are_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

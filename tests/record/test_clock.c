@@ -4,9 +4,8 @@
 
 static const ts_session_desc plain;
 
-static void durations_are_those_of_the_system(void **state)
+UNIT_TEST(durations_are_those_of_the_system)
 {
-    (void)state;
     // By the clock, from inside the zone and from outside: it lies between,
     // however long the machine is busy with something else.
     uint64_t least[5], most[5];
@@ -21,8 +20,7 @@ static void durations_are_those_of_the_system(void **state)
         }
         most[i] = rt_now_ns(CLOCK_MONOTONIC) - before;
     }
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_false(trace.info->clock_estimated);
     for (size_t i = 0; i < 5; i++) {
         const uint64_t shown =
@@ -33,9 +31,8 @@ static void durations_are_those_of_the_system(void **state)
     rt_close(&trace);
 }
 
-static void trace_time_is_unix_time_with_another_zero(void **state)
+UNIT_TEST(trace_time_is_unix_time_with_another_zero)
 {
-    (void)state;
     const uint64_t before = rt_now_ns(CLOCK_REALTIME);
     const char *const path = rt_start("unix.sbt", plain);
     const uint64_t after = rt_now_ns(CLOCK_REALTIME);
@@ -43,8 +40,7 @@ static void trace_time_is_unix_time_with_another_zero(void **state)
     const uint64_t mark_before = rt_now_ns(CLOCK_REALTIME);
     TS_MARK("now");
     const uint64_t mark_after = rt_now_ns(CLOCK_REALTIME);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_in_range(trace.info->start_realtime_ns, before, after);
     const rt_row *const mark = rt_only(&trace, TS_EVENT_MARK, "now");
     const uint64_t time = ts_reader_realtime_ns(trace.reader, mark->start_ns);
@@ -52,9 +48,8 @@ static void trace_time_is_unix_time_with_another_zero(void **state)
     rt_close(&trace);
 }
 
-static void ticks_never_fall(void **state)
+UNIT_TEST(ticks_never_fall)
 {
-    (void)state;
     uint64_t last = ts_tick_now();
     for (int i = 0; i < 1000000; i++) {
         const uint64_t tick = ts_tick_now();
@@ -63,15 +58,13 @@ static void ticks_never_fall(void **state)
     }
 }
 
-static void a_tick_has_a_trace_time(void **state)
+UNIT_TEST(a_tick_has_a_trace_time)
 {
-    (void)state;
     const char *const path = rt_start("ticks.sbt", plain);
     const uint64_t tick = ts_tick_now();
     TS_MARK("between");
     const uint64_t later = ts_tick_now();
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     const int64_t time = rt_only(&trace, TS_EVENT_MARK, NULL)->start_ns;
     assert_true(ts_reader_time_ns(trace.reader, 0, tick) <= time);
     assert_true(ts_reader_time_ns(trace.reader, 0, later) >= time);
@@ -88,25 +81,21 @@ static uint32_t clock_samples(const rt_trace *trace)
     return count;
 }
 
-static void the_clock_is_sampled_at_both_ends_and_each_second(void **state)
+UNIT_TEST(the_clock_is_sampled_at_both_ends_and_each_second)
 {
-    (void)state;
     const char *path = rt_start("short.sbt", plain);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_true(clock_samples(&trace) >= 2);
     rt_close(&trace);
     path = rt_start("seconds.sbt", plain);
     rt_sleep_ms(2300);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    trace = rt_read(path);
+    trace = rt_end(path);
     assert_true(clock_samples(&trace) >= 3); // of a thread that may be late
     rt_close(&trace);
 }
 
-static void a_file_cut_after_its_first_events_has_a_rate(void **state)
+UNIT_TEST(a_file_cut_after_its_first_events_has_a_rate)
 {
-    (void)state;
     static const ts_session_desc descs[] = {
         { .flush_ms = 0 }, // written at the end
         { .flush_ms = 1 },
@@ -130,9 +119,8 @@ static void a_file_cut_after_its_first_events_has_a_rate(void **state)
     }
 }
 
-static void a_device_clock_that_steps_back_is_no_damage(void **state)
+UNIT_TEST(a_device_clock_that_steps_back_is_no_damage)
 {
-    (void)state;
     const char *const path = rt_start("back.sbt", plain);
     const uint32_t clock = ts_clock_define("device");
     const uint64_t now = ts_tick_now();
@@ -141,8 +129,7 @@ static void a_device_clock_that_steps_back_is_no_damage(void **state)
     ts_clock_sample(clock, 900000, now + 1000, 10); // it was set
     ts_clock_sample(clock, 2000000, now + 2000, 10);
     ts_clock_sample(clock, 3000000, now - (now >> 4), 10); // the host did
-    assert_int_equal(TS_OK, ts_session_stop());
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     ts_metadata m;
     assert_int_equal(0, ts_reader_damage_count(trace.reader));
     snprintf(key, sizeof key, "clock.%u.backwards", (unsigned)clock);
@@ -151,8 +138,7 @@ static void a_device_clock_that_steps_back_is_no_damage(void **state)
     rt_close(&trace);
     const char *const next = rt_start("on.sbt", plain);
     ts_clock_sample(clock, 1, ts_tick_now(), 10);
-    assert_int_equal(TS_OK, ts_session_stop());
-    trace = rt_read(next);
+    trace = rt_end(next);
     assert_false(ts_reader_metadata(trace.reader, 0, key, &m)); // none here
     rt_close(&trace);
 }
@@ -173,9 +159,8 @@ static void die_at_once(void *user)
     raise(SIGKILL);
 }
 
-static void a_salvaged_trace_has_true_times(void **state)
+UNIT_TEST(a_salvaged_trace_has_true_times)
 {
-    (void)state;
     const char *const path = rt_path("salvaged.sbt");
     lasts = rt_shared(2 * sizeof *lasts);
     rt_wait(rt_fork(die_at_once, "salvaged.sbt"));
@@ -189,15 +174,5 @@ static void a_salvaged_trace_has_true_times(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(durations_are_those_of_the_system),
-        cmocka_unit_test(trace_time_is_unix_time_with_another_zero),
-        cmocka_unit_test(ticks_never_fall),
-        cmocka_unit_test(a_tick_has_a_trace_time),
-        cmocka_unit_test(the_clock_is_sampled_at_both_ends_and_each_second),
-        cmocka_unit_test(a_file_cut_after_its_first_events_has_a_rate),
-        cmocka_unit_test(a_device_clock_that_steps_back_is_no_damage),
-        cmocka_unit_test(a_salvaged_trace_has_true_times),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

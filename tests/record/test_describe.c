@@ -4,9 +4,8 @@
 
 static const ts_session_desc plain;
 
-static void the_session_describes_itself(void **state)
+UNIT_TEST(the_session_describes_itself)
 {
-    (void)state;
     const ts_session_desc desc = { .app = "my app" };
     const char *const path = rt_start("self.sbt", desc);
     ts_metadata_int(0, "answer", -42);
@@ -15,8 +14,7 @@ static void the_session_describes_itself(void **state)
     ts_metadata_int(ts_thread_track(), "core", 3);
     ts_metadata_int(0, "twice", 1);
     ts_metadata_int(0, "twice", 2);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     ts_metadata value;
     const char *const keys[] = { "host", "command", "rank", "app",
                                  "os",   "policy",  "cpu",  "boot_id" };
@@ -56,9 +54,8 @@ static bool says(const rt_trace *trace, uint32_t track, const char *key)
     return ts_reader_metadata(trace->reader, track, key, &value);
 }
 
-static void what_is_said_of_a_session_ends_with_it(void **state)
+UNIT_TEST(what_is_said_of_a_session_ends_with_it)
 {
-    (void)state;
     const ts_session_desc named = { .app = "the first" };
     const char *const first = rt_start("first.sbt", named);
     const ts_gpu_device_desc card = { .name = "card" };
@@ -77,9 +74,8 @@ static void what_is_said_of_a_session_ends_with_it(void **state)
     ts_clock_sample(clock, 1000, ts_tick_now(), 10);
     const char *const copy = rt_path("copy.sbt");
     assert_int_equal(ts_session_snapshot(copy), TS_OK);
-    assert_int_equal(ts_session_stop(), TS_OK);
 
-    rt_trace trace = rt_read(first);
+    rt_trace trace = rt_end(first);
     assert_true(says(&trace, 0, "app"));
     assert_true(says(&trace, 0, "answer"));
     assert_true(says(&trace, 0, clock_name));
@@ -99,15 +95,13 @@ static void what_is_said_of_a_session_ends_with_it(void **state)
     }
     // The metadata between the two sessions belongs to one of them.
     const char *const third = rt_start("third.sbt", plain);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    trace = rt_read(third);
+    trace = rt_end(third);
     assert_false(says(&trace, 0, "between"));
     rt_close(&trace);
 }
 
-static void api_calls_keep_every_field(void **state)
+UNIT_TEST(api_calls_keep_every_field)
 {
-    (void)state;
     const char *const path = rt_start("api.sbt", plain);
     const uint32_t name = ts_name_define("cuLaunchKernel");
     const ts_api_call first = { .name = name,
@@ -121,8 +115,7 @@ static void api_calls_keep_every_field(void **state)
                                  .end = first.end };
     ts_api_call_record(&second);
     const uint32_t thread = ts_thread_track();
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     const rt_row *row = rt_nth(&trace, TS_EVENT_API_CALL, NULL, 0);
     assert_string_equal(row->name, "cuLaunchKernel");
     assert_int_equal(row->track, thread);
@@ -136,9 +129,8 @@ static void api_calls_keep_every_field(void **state)
     rt_close(&trace);
 }
 
-static void modules_and_stacks_are_kept_once(void **state)
+UNIT_TEST(modules_and_stacks_are_kept_once)
 {
-    (void)state;
     const char *const path = rt_start("stacks.sbt", plain);
     const uint8_t build_id[20] = { 0xDE, 0xAD, 0xBE, 0xEF, 1, 2, 3 };
     const uint32_t module = ts_module_define(
@@ -160,8 +152,7 @@ static void modules_and_stacks_are_kept_once(void **state)
     };
     ts_api_call_record(&calls[0]);
     ts_api_call_record(&calls[1]);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     const ts_frame_entry *found;
     const rt_row *row = rt_nth(&trace, TS_EVENT_API_CALL, NULL, 0);
     uint32_t stack = (uint32_t)row->values[TS_COLUMN_STACK];
@@ -196,9 +187,8 @@ static void *system_named_thread(void *user)
     return user;
 }
 
-static void threads_have_names(void **state)
+UNIT_TEST(threads_have_names)
 {
-    (void)state;
     char name[] = "a name longer than the fifteen bytes of the system";
     const char *const path = rt_start("threads.sbt", plain);
     pthread_t one, two;
@@ -208,8 +198,7 @@ static void threads_have_names(void **state)
     pthread_join(two, NULL);
     TS_THREAD_NAME("main one");
     TS_MARK("in main");
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     ts_track track;
     const rt_row *row = rt_nth(&trace, TS_EVENT_MARK, "in named", 0);
     assert_int_equal(row->track,
@@ -229,9 +218,8 @@ static void threads_have_names(void **state)
     rt_close(&trace);
 }
 
-static void a_backend_reports_what_it_lost(void **state)
+UNIT_TEST(a_backend_reports_what_it_lost)
 {
-    (void)state;
     const char *const path = rt_start("lost.sbt", plain);
     const ts_gpu_device_desc device = { .name = "card" };
     const uint32_t card = ts_gpu_device_define(&device);
@@ -264,13 +252,5 @@ static void a_backend_reports_what_it_lost(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_session_describes_itself),
-        cmocka_unit_test(what_is_said_of_a_session_ends_with_it),
-        cmocka_unit_test(api_calls_keep_every_field),
-        cmocka_unit_test(modules_and_stacks_are_kept_once),
-        cmocka_unit_test(threads_have_names),
-        cmocka_unit_test(a_backend_reports_what_it_lost),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

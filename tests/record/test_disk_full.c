@@ -11,7 +11,6 @@ static uint64_t emitted; // records of the program so far
 // A child has its parent's number: each test begins at none.
 static int emit_nothing(void **state)
 {
-    (void)state;
     emitted = 0;
     return 0;
 }
@@ -85,9 +84,8 @@ static void record_past_the_limit(void *user)
     ts_session_stats(&o->stats);
 }
 
-static void a_file_that_may_not_grow_loses_exactly(void **state)
+UNIT_TEST_WITHIN(a_file_that_may_not_grow_loses_exactly, emit_nothing, NULL)
 {
-    (void)state;
     outcome *const o = rt_shared(sizeof *o);
     for (int policy = TS_POLICY_HELP; policy <= TS_POLICY_BLOCK; policy++) {
         if (policy == TS_POLICY_OVERWRITE) continue; // writes at the end
@@ -142,6 +140,17 @@ static const char *mount_small(void)
     return folder;
 }
 
+// Runs a child that mounts a small disk, or skips the test where it cannot.
+static void on_small_disk(rt_child run, outcome *o)
+{
+    const int status = rt_wait(rt_fork(run, o));
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_MOUNT) {
+        print_message("a file system cannot be mounted here\n");
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
 static void record_on_small_disk(void *user)
 {
     outcome *const o = user;
@@ -160,18 +169,13 @@ static void record_on_small_disk(void *user)
     copy_file(path, rt_path(o->name));
 }
 
-static void a_full_disk_loses_exactly_and_the_program_goes_on(void **state)
+UNIT_TEST_WITHIN(a_full_disk_loses_exactly_and_the_program_goes_on,
+                 emit_nothing, NULL)
 {
-    (void)state;
     outcome *const o = rt_shared(sizeof *o);
     o->name = "full.sbt";
     o->sidecar = rt_make_folder(); // not on the small disk
-    const int status = rt_wait(rt_fork(record_on_small_disk, o));
-    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_MOUNT) {
-        print_message("a file system cannot be mounted here\n");
-        skip();
-    }
-    assert_int_equal(status, 0);
+    on_small_disk(record_on_small_disk, o);
     assert_int_equal(o->emitted, 40000);
     assert_int_equal(o->stopped, TS_ERR_DISK_FULL);
     assert_all_accounted(rt_path(o->name), o, TS_LOSS_DISK_FULL);
@@ -199,17 +203,11 @@ static void record_with_rings_on_small_disk(void *user)
     copy_file(path, rt_path(o->name));
 }
 
-static void rings_on_the_full_disk_are_no_danger(void **state)
+UNIT_TEST_WITHIN(rings_on_the_full_disk_are_no_danger, emit_nothing, NULL)
 {
-    (void)state;
     outcome *const o = rt_shared(sizeof *o);
     o->name = "rings.sbt";
-    const int status = rt_wait(rt_fork(record_with_rings_on_small_disk, o));
-    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_MOUNT) {
-        print_message("a file system cannot be mounted here\n");
-        skip();
-    }
-    assert_int_equal(status, 0);
+    on_small_disk(record_with_rings_on_small_disk, o);
     assert_int_equal(o->stopped, TS_ERR_DISK_FULL);
     assert_all_accounted(rt_path(o->name), o, TS_LOSS_DISK_FULL);
     munmap(o, sizeof *o);
@@ -256,18 +254,12 @@ static void record_until_room_comes_back(void *user)
     copy_file(path, rt_path(o->name));
 }
 
-static void recording_goes_on_when_there_is_room_again(void **state)
+UNIT_TEST_WITHIN(recording_goes_on_when_there_is_room_again, emit_nothing, NULL)
 {
-    (void)state;
     outcome *const o = rt_shared(sizeof *o);
     o->name = "again.sbt";
     o->sidecar = rt_make_folder();
-    const int status = rt_wait(rt_fork(record_until_room_comes_back, o));
-    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_MOUNT) {
-        print_message("a file system cannot be mounted here\n");
-        skip();
-    }
-    assert_int_equal(status, 0);
+    on_small_disk(record_until_room_comes_back, o);
     assert_int_equal(o->emitted, 61100);
     assert_all_accounted(rt_path(o->name), o, TS_LOSS_DISK_FULL);
     munmap(o, sizeof *o);
@@ -275,7 +267,6 @@ static void recording_goes_on_when_there_is_room_again(void **state)
 
 static void start_on_a_full_disk(void *user)
 {
-    (void)user;
     char path[600], ballast[600];
     static char folder[300];
     snprintf(folder, sizeof folder, "%s", mount_small());
@@ -295,16 +286,10 @@ static void start_on_a_full_disk(void *user)
     RT_CHECK(ts_session_stop() == TS_ERR_DISK_FULL);
 }
 
-static void a_start_on_a_full_disk_says_so(void **state)
+UNIT_TEST_WITHIN(a_start_on_a_full_disk_says_so, emit_nothing, NULL)
 {
-    (void)state;
     rt_make_folder();
-    const int status = rt_wait(rt_fork(start_on_a_full_disk, NULL));
-    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_MOUNT) {
-        print_message("a file system cannot be mounted here\n");
-        skip();
-    }
-    assert_int_equal(status, 0);
+    on_small_disk(start_on_a_full_disk, NULL);
 }
 
 // Counts how often the recorder asks for disk space. Like that of libc it
@@ -357,18 +342,12 @@ static void storm_without_rings(void *user)
     ts_session_stats(&o->stats);
 }
 
-static void a_sidecar_that_cannot_grow_costs_little(void **state)
+UNIT_TEST_WITHIN(a_sidecar_that_cannot_grow_costs_little, emit_nothing, NULL)
 {
-    (void)state;
     outcome *const o = rt_shared(sizeof *o);
     o->name = "no-rings.sbt";
     rt_make_folder();
-    const int status = rt_wait(rt_fork(storm_without_rings, o));
-    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_MOUNT) {
-        print_message("a file system cannot be mounted here\n");
-        skip();
-    }
-    assert_int_equal(status, 0);
+    on_small_disk(storm_without_rings, o);
     assert_int_equal(o->stopped, TS_ERR_DISK_FULL);
     rt_trace trace = rt_open(rt_path(o->name));
     const uint64_t kept = events_of(&trace);
@@ -392,7 +371,6 @@ static void names_while_a_thread_has_no_ring(void *user)
     static char folder[300];
     char ballast[600], name[32];
     pthread_t other;
-    (void)user;
     snprintf(folder, sizeof folder, "%s", mount_small());
     snprintf(ballast, sizeof ballast, "%s/ballast", folder);
     const ts_session_desc desc = { .path = rt_path("names.sbt"),
@@ -409,16 +387,62 @@ static void names_while_a_thread_has_no_ring(void *user)
     RT_CHECK(ts_session_stop() == TS_ERR_DISK_FULL);
 }
 
-static void a_thread_without_a_ring_takes_no_names_away(void **state)
+UNIT_TEST_WITHIN(a_thread_without_a_ring_takes_no_names_away, emit_nothing,
+                 NULL)
 {
-    (void)state;
     rt_make_folder();
-    const int status = rt_wait(rt_fork(names_while_a_thread_has_no_ring, NULL));
-    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_MOUNT) {
-        print_message("a file system cannot be mounted here\n");
-        skip();
+    on_small_disk(names_while_a_thread_has_no_ring, NULL);
+}
+
+// Two functions in one line: only their names distinguish the places.
+#define NAME_IN(one, two) \
+    static void one(const char *name) \
+    { \
+        TS_ZONE_NAME(name); \
+    } \
+    static void two(const char *name) \
+    { \
+        TS_ZONE_NAME(name); \
     }
-    assert_int_equal(status, 0);
+NAME_IN(name_here, name_there)
+
+static void names_in_places_without_names(void *user)
+{
+    static char folder[300];
+    char ballast[600], name[32];
+    int i = 0;
+    snprintf(folder, sizeof folder, "%s", mount_small());
+    snprintf(ballast, sizeof ballast, "%s/ballast", folder);
+    const ts_session_desc desc = { .path = rt_path("places.sbt"),
+                                   .sidecar_dir = folder };
+    RT_CHECK(ts_session_start(&desc) == TS_OK);
+    TS_MARK("this thread has a ring");
+    fill(ballast);
+    for (uint32_t known = 1; known; i++) {
+        snprintf(name, sizeof name, "name %d", i);
+        known = ts_name_define(name);
+    }
+    name_here("nowhere");
+    name_there("nowhere");
+    unlink(ballast);
+    while (!ts_name_define("again")) {}
+    name_here("again");
+    name_there("again");
+    RT_CHECK(ts_session_stop() == TS_ERR_DISK_FULL);
+}
+
+UNIT_TEST_WITHIN(places_are_told_apart_after_a_full_disk, emit_nothing, NULL)
+{
+    rt_make_folder();
+    on_small_disk(names_in_places_without_names, NULL);
+    rt_trace trace = rt_read(rt_path("places.sbt"));
+    assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "again"), 2);
+    const rt_row *sites[2];
+    for (size_t i = 0, k = 0; i < trace.count; i++)
+        if (trace.rows[i].kind == TS_EVENT_ZONE) sites[k++] = &trace.rows[i];
+    assert_int_not_equal(sites[0]->values[TS_COLUMN_SITE],
+                         sites[1]->values[TS_COLUMN_SITE]);
+    rt_close(&trace);
 }
 
 /* ---- Other errors ------------------------------------------------------- */
@@ -439,9 +463,8 @@ static int find_descriptor(const char *path)
 }
 
 // Writes fail while a read-only descriptor replaces that of the trace.
-static void write_errors_have_a_cause_of_their_own(void **state)
+UNIT_TEST_WITHIN(write_errors_have_a_cause_of_their_own, emit_nothing, NULL)
 {
-    (void)state;
     const ts_session_desc desc = { .ring_bytes = 65536,
                                    .drain = TS_DRAIN_MANUAL };
     const char *const path = rt_start("errors.sbt", desc);
@@ -465,9 +488,8 @@ static void write_errors_have_a_cause_of_their_own(void **state)
 }
 
 // A loss has a time within the run, whichever clock its records are of.
-static void losses_have_times_of_the_session(void **state)
+UNIT_TEST_WITHIN(losses_have_times_of_the_session, emit_nothing, NULL)
 {
-    (void)state;
     const ts_session_desc desc = { .drain = TS_DRAIN_MANUAL };
     const char *const path = rt_start("times.sbt", desc);
     const ts_gpu_device_desc device = { .name = "card" };
@@ -503,9 +525,8 @@ static void losses_have_times_of_the_session(void **state)
 
 /* ---- Odd paths ---------------------------------------------------------- */
 
-static void a_device_that_is_always_full_is_an_error(void **state)
+UNIT_TEST_WITHIN(a_device_that_is_always_full_is_an_error, emit_nothing, NULL)
 {
-    (void)state;
     struct stat before, after;
     if (stat("/dev/full", &before)) skip();
     const ts_session_desc desc = { .path = "/dev/full" };
@@ -517,9 +538,8 @@ static void a_device_that_is_always_full_is_an_error(void **state)
     assert_int_equal(before.st_ino, after.st_ino);
 }
 
-static void a_trace_that_is_deleted_is_no_harm(void **state)
+UNIT_TEST_WITHIN(a_trace_that_is_deleted_is_no_harm, emit_nothing, NULL)
 {
-    (void)state;
     const ts_session_desc desc = { .ring_bytes = 65536 };
     const char *const path = rt_start("deleted.sbt", desc);
     messages(1000);
@@ -533,27 +553,5 @@ static void a_trace_that_is_deleted_is_no_harm(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_file_that_may_not_grow_loses_exactly,
-                               emit_nothing),
-        cmocka_unit_test_setup(
-            a_full_disk_loses_exactly_and_the_program_goes_on, emit_nothing),
-        cmocka_unit_test_setup(rings_on_the_full_disk_are_no_danger,
-                               emit_nothing),
-        cmocka_unit_test_setup(recording_goes_on_when_there_is_room_again,
-                               emit_nothing),
-        cmocka_unit_test_setup(a_start_on_a_full_disk_says_so, emit_nothing),
-        cmocka_unit_test_setup(write_errors_have_a_cause_of_their_own,
-                               emit_nothing),
-        cmocka_unit_test_setup(losses_have_times_of_the_session, emit_nothing),
-        cmocka_unit_test_setup(a_sidecar_that_cannot_grow_costs_little,
-                               emit_nothing),
-        cmocka_unit_test_setup(a_thread_without_a_ring_takes_no_names_away,
-                               emit_nothing),
-        cmocka_unit_test_setup(a_device_that_is_always_full_is_an_error,
-                               emit_nothing),
-        cmocka_unit_test_setup(a_trace_that_is_deleted_is_no_harm,
-                               emit_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

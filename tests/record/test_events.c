@@ -15,9 +15,8 @@ static const ts_site_entry *site_of(const rt_trace *trace, const rt_row *row)
     return ts_reader_site(trace->reader, (uint32_t)row->values[TS_COLUMN_SITE]);
 }
 
-static void marks_and_frames_have_names_and_order(void **state)
+UNIT_TEST(marks_and_frames_have_names_and_order)
 {
-    (void)state;
     const char *const path = rt_start("marks.sbt", plain);
     for (int i = 0; i < 3; i++) {
         TS_FRAME("frame");
@@ -26,8 +25,7 @@ static void marks_and_frames_have_names_and_order(void **state)
         rt_next_tick();
     }
     TS_FRAME("other", "display");
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(trace.count, 7);
     assert_int_equal(rt_rows(&trace, TS_EVENT_FRAME, "frame"), 3);
     assert_int_equal(rt_rows(&trace, TS_EVENT_MARK, "mark"), 3);
@@ -44,9 +42,8 @@ static void marks_and_frames_have_names_and_order(void **state)
     rt_close(&trace);
 }
 
-static void messages_of_every_size_are_kept(void **state)
+UNIT_TEST(messages_of_every_size_are_kept)
 {
-    (void)state;
     static char big[20001];
     for (size_t i = 0; i < sizeof big - 1; i++)
         big[i] = (char)('a' + i % 26);
@@ -61,8 +58,7 @@ static void messages_of_every_size_are_kept(void **state)
     TS_MESSAGE("hello \xE2\x82\xAC");
     TS_MESSAGE(NULL);
     ts_message_sized("a\0b", 3);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     for (size_t i = 0; i < COUNT; i++) {
         const rt_row *const row = &trace.rows[i];
         const size_t size = sizes[i] > 8000 ? 8000 : sizes[i];
@@ -96,9 +92,8 @@ static void assert_double_sample(const rt_trace *trace, size_t index,
     assert_memory_equal(&row->values[TS_COLUMN_VALUE], &value, sizeof value);
 }
 
-static void counters_keep_every_number_exactly(void **state)
+UNIT_TEST(counters_keep_every_number_exactly)
 {
-    (void)state;
     static const int64_t numbers[] = { 0,
                                        1,
                                        -1,
@@ -122,8 +117,7 @@ static void counters_keep_every_number_exactly(void **state)
     TS_COUNTER("n", 1.5f);
     TS_COUNTER("n", (double)NAN);
     TS_COUNTER("n", (double)-INFINITY);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     for (size_t i = 0; i < COUNT; i++)
         assert_int_sample(&trace, i, numbers[i]);
     assert_int_sample(&trace, COUNT, 200);
@@ -139,9 +133,8 @@ static void counters_keep_every_number_exactly(void **state)
     rt_close(&trace);
 }
 
-static void counters_of_one_name_are_one_track(void **state)
+UNIT_TEST(counters_of_one_name_are_one_track)
 {
-    (void)state;
     const char *const path = rt_start("tracks.sbt", plain);
     const uint32_t memory = ts_counter_define(
         "memory", "bytes", TS_COUNTER_MONOTONIC | TS_COUNTER_RATE);
@@ -150,8 +143,7 @@ static void counters_of_one_name_are_one_track(void **state)
     TS_COUNTER("memory", 1);
     TS_COUNTER("memory", 2); // another place in the source
     TS_COUNTER("plain", 3);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     ts_track track;
     const rt_row *const first = rt_nth(&trace, TS_EVENT_COUNTER, "memory", 0);
     const rt_row *const second = rt_nth(&trace, TS_EVENT_COUNTER, "memory", 1);
@@ -173,9 +165,8 @@ static const void *pointer(uint64_t address)
     return (const void *)(uintptr_t)address;
 }
 
-static void allocations_keep_address_size_pool_and_category(void **state)
+UNIT_TEST(allocations_keep_address_size_pool_and_category)
 {
-    (void)state;
     static const uint64_t addresses[] = { 1,
                                           0x7FFFFFFFF000,
                                           0xFFFFFFFFFFFF,
@@ -197,8 +188,7 @@ static void allocations_keep_address_size_pool_and_category(void **state)
     TS_ALLOC(pointer(32), 5);
     TS_ALLOC(NULL, 8);
     TS_FREE(NULL);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ALLOC, NULL), 2 * COUNT + 2);
     assert_int_equal(rt_rows(&trace, TS_EVENT_FREE, NULL), 2 * COUNT);
     for (size_t i = 0; i < 2 * COUNT; i++) {
@@ -223,6 +213,30 @@ static void allocations_keep_address_size_pool_and_category(void **state)
     rt_close(&trace);
 }
 
+// A short record has room for 48 bits of it.
+UNIT_TEST(flows_keep_identifiers_of_any_size)
+{
+    static const uint64_t ids[] = { 0, (UINT64_C(1) << 48) - 1,
+                                    UINT64_C(1) << 48, UINT64_MAX };
+    const char *const path = rt_start("flow_ids.sbt", plain);
+    for (size_t i = 0; i < 4; i++) {
+        TS_FLOW_START(ids[i]);
+        rt_next_tick();
+        TS_FLOW_END(ids[i]);
+        rt_next_tick();
+    }
+    assert_int_equal(ts_session_stop(), TS_OK);
+    rt_trace trace = rt_read(path);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_FLOW, NULL), 8);
+    for (size_t i = 0; i < 8; i++) {
+        const rt_row *const row = rt_nth(&trace, TS_EVENT_FLOW, NULL, i);
+        assert_true(row->values[TS_COLUMN_ID] == ids[i / 2]);
+        assert_int_equal(row->values[TS_COLUMN_PHASE],
+                         i % 2 ? TS_PHASE_END : TS_PHASE_START);
+    }
+    rt_close(&trace);
+}
+
 static void *finish_elsewhere(void *user)
 {
     TS_FLOW_STEP(77);
@@ -232,9 +246,8 @@ static void *finish_elsewhere(void *user)
     return user;
 }
 
-static void flows_and_spans_move_between_threads(void **state)
+UNIT_TEST(flows_and_spans_move_between_threads)
 {
-    (void)state;
     const char *const path = rt_start("flows.sbt", plain);
     TS_FLOW_START(77);
     TS_SPAN_START(0, "zeroth", "job");
@@ -244,8 +257,7 @@ static void flows_and_spans_move_between_threads(void **state)
     pthread_join(thread, NULL);
     TS_SPAN_START(0, "zeroth again");
     TS_SPAN_END(0);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_FLOW, NULL), 3);
     assert_int_equal(rt_rows(&trace, TS_EVENT_SPAN, NULL), 6);
     static const ts_phase phases[] = { TS_PHASE_START, TS_PHASE_STEP,
@@ -287,9 +299,8 @@ static size_t blobs(const rt_trace *trace)
     return count;
 }
 
-static void a_blob_is_stored_once(void **state)
+UNIT_TEST(a_blob_is_stored_once)
 {
-    (void)state;
     static uint8_t bytes[100000];
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (uint8_t)(i * 31 >> 3);
@@ -321,9 +332,8 @@ static void a_blob_is_stored_once(void **state)
 
 // A site or name of an earlier session is valid in a later one, and a blob is
 // stored again in each trace.
-static void definitions_outlive_their_session(void **state)
+UNIT_TEST(definitions_outlive_their_session)
 {
-    (void)state;
     uint64_t hash[2];
     const ts_site base = { "unused", "cat", "func", "file.c", 12, 34, 0 };
     const uint32_t site = ts_site_define("made early", &base);
@@ -334,8 +344,7 @@ static void definitions_outlive_their_session(void **state)
         ts_zone zone = ts_zone_begin_site(site);
         ts_zone_end(&zone);
         assert_int_equal(ts_blob_put("blob", 4, hash), TS_OK);
-        assert_int_equal(ts_session_stop(), TS_OK);
-        rt_trace trace = rt_read(path);
+        rt_trace trace = rt_end(path);
         const ts_site_entry *const entry =
             site_of(&trace, rt_only(&trace, TS_EVENT_ZONE, "made early"));
         rt_assert_text(name_of(&trace, entry->category), "cat");
@@ -350,15 +359,5 @@ static void definitions_outlive_their_session(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(marks_and_frames_have_names_and_order),
-        cmocka_unit_test(messages_of_every_size_are_kept),
-        cmocka_unit_test(counters_keep_every_number_exactly),
-        cmocka_unit_test(counters_of_one_name_are_one_track),
-        cmocka_unit_test(allocations_keep_address_size_pool_and_category),
-        cmocka_unit_test(flows_and_spans_move_between_threads),
-        cmocka_unit_test(a_blob_is_stored_once),
-        cmocka_unit_test(definitions_outlive_their_session),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -20,15 +20,13 @@ static uint64_t assert_newest(const rt_trace *trace, uint64_t last)
     return trace->count;
 }
 
-static void overwrite_keeps_the_newest_records(void **state)
+UNIT_TEST(overwrite_keeps_the_newest_records)
 {
-    (void)state;
     const ts_session_desc desc = { .policy = TS_POLICY_OVERWRITE,
                                    .ring_bytes = 32768 };
     const char *const path = rt_start("over.sbt", desc);
     flows(1, 100000);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     const uint64_t kept = assert_newest(&trace, 100000);
     assert_true(kept >= 256); // at least a good part of a ring
     assert_int_equal(kept + rt_lost(&trace, TS_LOSS_OVERWRITTEN), 100000);
@@ -36,22 +34,19 @@ static void overwrite_keeps_the_newest_records(void **state)
     rt_close(&trace);
 }
 
-static void what_fits_is_not_overwritten(void **state)
+UNIT_TEST(what_fits_is_not_overwritten)
 {
-    (void)state;
     const ts_session_desc desc = { .policy = TS_POLICY_OVERWRITE };
     const char *const path = rt_start("fits.sbt", desc);
     flows(1, 1000);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(assert_newest(&trace, 1000), 1000);
     assert_int_equal(trace.info->lost, 0);
     rt_close(&trace);
 }
 
-static void a_snapshot_holds_the_last_moments(void **state)
+UNIT_TEST(a_snapshot_holds_the_last_moments)
 {
-    (void)state;
     const ts_session_desc desc = { .policy = TS_POLICY_OVERWRITE,
                                    .ring_bytes = 32768 };
     const char *const path = rt_start("flight.sbt", desc);
@@ -62,9 +57,8 @@ static void a_snapshot_holds_the_last_moments(void **state)
     const char *const second = rt_path("second.sbt");
     assert_int_equal(ts_session_snapshot(second), TS_OK);
     flows(100001, 10);
-    assert_int_equal(ts_session_stop(), TS_OK);
 
-    rt_trace trace = rt_read(first);
+    rt_trace trace = rt_end(first);
     assert_true(assert_newest(&trace, 50000) >= 256);
     rt_close(&trace);
     trace = rt_read(second);
@@ -75,9 +69,8 @@ static void a_snapshot_holds_the_last_moments(void **state)
     rt_close(&trace);
 }
 
-static void a_snapshot_names_its_sites_and_threads(void **state)
+UNIT_TEST(a_snapshot_names_its_sites_and_threads)
 {
-    (void)state;
     const ts_session_desc desc = { .policy = TS_POLICY_OVERWRITE };
     rt_start("named.sbt", desc);
     TS_THREAD_NAME("flyer");
@@ -91,8 +84,7 @@ static void a_snapshot_names_its_sites_and_threads(void **state)
     const char *const copy = rt_path("snap.sbt");
     assert_int_equal(ts_session_snapshot(copy), TS_OK);
     TS_ZONE_END(open);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(copy);
+    rt_trace trace = rt_end(copy);
     const rt_row *const zone = rt_only(&trace, TS_EVENT_ZONE, "outer");
     ts_track track;
     assert_true(ts_reader_track(trace.reader, zone->track, &track));
@@ -107,9 +99,8 @@ static void a_snapshot_names_its_sites_and_threads(void **state)
     rt_close(&trace);
 }
 
-static void a_snapshot_under_help_holds_what_the_file_lacks(void **state)
+UNIT_TEST(a_snapshot_under_help_holds_what_the_file_lacks)
 {
-    (void)state;
     const ts_session_desc desc = { .drain = TS_DRAIN_MANUAL };
     const char *const path = rt_start("help.sbt", desc);
     flows(1, 100);
@@ -118,8 +109,7 @@ static void a_snapshot_under_help_holds_what_the_file_lacks(void **state)
     const char *const copy = rt_path("rest.sbt");
     assert_int_equal(ts_session_snapshot(copy), TS_OK);
     flows(151, 50);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(copy);
+    rt_trace trace = rt_end(copy);
     assert_int_equal(assert_newest(&trace, 150), 50);
     rt_close(&trace);
     trace = rt_read(path);
@@ -128,9 +118,8 @@ static void a_snapshot_under_help_holds_what_the_file_lacks(void **state)
 }
 
 // Its samples go to the session's file when they come.
-static void a_snapshot_has_the_clocks_of_devices(void **state)
+UNIT_TEST(a_snapshot_has_the_clocks_of_devices)
 {
-    (void)state;
     const ts_session_desc desc = { .policy = TS_POLICY_OVERWRITE };
     const char *const path = rt_start("device.sbt", desc);
     const uint32_t clock = ts_clock_define("device");
@@ -151,8 +140,7 @@ static void a_snapshot_has_the_clocks_of_devices(void **state)
     ts_gpu_op_record(&op);
     const char *const copy = rt_path("device-snap.sbt");
     assert_int_equal(ts_session_snapshot(copy), TS_OK);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     const rt_row whole = *rt_only(&trace, TS_EVENT_MEMCPY, NULL);
     rt_close(&trace);
     trace = rt_read(copy);
@@ -163,9 +151,8 @@ static void a_snapshot_has_the_clocks_of_devices(void **state)
     rt_close(&trace);
 }
 
-static void snapshots_are_numbered(void **state)
+UNIT_TEST(snapshots_are_numbered)
 {
-    (void)state;
     const ts_session_desc desc = { .policy = TS_POLICY_OVERWRITE,
                                    .snapshot_path = rt_path("shot-%n.sbt") };
     rt_start("numbers.sbt", desc);
@@ -182,12 +169,10 @@ static void snapshots_are_numbered(void **state)
 
 static void ignore_signal(int number)
 {
-    (void)number;
 }
 
-static void a_signal_takes_a_snapshot(void **state)
+UNIT_TEST(a_signal_takes_a_snapshot)
 {
-    (void)state;
     struct sigaction action, after;
     memset(&action, 0, sizeof action);
     action.sa_handler = ignore_signal;
@@ -235,9 +220,8 @@ static void *fly(void *user)
 }
 
 // Every thread's flows must run without a gap, whatever is being overwritten.
-static void snapshots_under_load_have_no_holes(void **state)
+UNIT_TEST(snapshots_under_load_have_no_holes)
 {
-    (void)state;
     enum { THREADS = 3, SHOTS = 10 };
     pthread_t threads[THREADS];
     const ts_session_desc desc = { .policy = TS_POLICY_OVERWRITE,
@@ -283,9 +267,8 @@ static void *crowd_run(void *user)
     return user;
 }
 
-static void memory_stays_within_its_bound(void **state)
+UNIT_TEST(memory_stays_within_its_bound)
 {
-    (void)state;
     const ts_session_desc desc = { .memory_bytes = 1 << 20,
                                    .ring_bytes = 1 << 16 };
     const char *const path = rt_start("bound.sbt", desc);
@@ -323,9 +306,8 @@ static size_t zstd_chunks(const rt_trace *trace)
     return count;
 }
 
-static void compressed_traces_hold_the_same(void **state)
+UNIT_TEST(compressed_traces_hold_the_same)
 {
-    (void)state;
     const ts_session_desc with = { .path = rt_path("zstd.sbt"), .compress = 3 };
     const ts_result result = ts_session_start(&with);
     if (result == TS_ERR_UNSUPPORTED) {
@@ -334,8 +316,7 @@ static void compressed_traces_hold_the_same(void **state)
     }
     assert_int_equal(result, TS_OK);
     flows(1, 200000);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(with.path);
+    rt_trace trace = rt_end(with.path);
     assert_int_equal(assert_newest(&trace, 200000), 200000);
     assert_true(zstd_chunks(&trace) > 0);
     const uint64_t small = trace.info->file_bytes;
@@ -351,15 +332,13 @@ static void compressed_traces_hold_the_same(void **state)
     rt_close(&trace);
 }
 
-static void a_snapshot_of_nothing_says_whose_it_is(void **state)
+UNIT_TEST(a_snapshot_of_nothing_says_whose_it_is)
 {
-    (void)state;
     const char *const copy = rt_path("nothing.sbt");
     const ts_session_desc desc = { .app = "idle" };
     rt_start("idle.sbt", desc);
     assert_int_equal(ts_session_snapshot(copy), TS_OK);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(copy);
+    rt_trace trace = rt_end(copy);
     ts_metadata value;
     assert_true(ts_reader_metadata(trace.reader, 0, "app", &value));
     rt_assert_text(value.text, "idle");
@@ -368,19 +347,5 @@ static void a_snapshot_of_nothing_says_whose_it_is(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_snapshot_of_nothing_says_whose_it_is),
-        cmocka_unit_test(overwrite_keeps_the_newest_records),
-        cmocka_unit_test(what_fits_is_not_overwritten),
-        cmocka_unit_test(a_snapshot_holds_the_last_moments),
-        cmocka_unit_test(a_snapshot_names_its_sites_and_threads),
-        cmocka_unit_test(a_snapshot_under_help_holds_what_the_file_lacks),
-        cmocka_unit_test(a_snapshot_has_the_clocks_of_devices),
-        cmocka_unit_test(snapshots_are_numbered),
-        cmocka_unit_test(a_signal_takes_a_snapshot),
-        cmocka_unit_test(snapshots_under_load_have_no_holes),
-        cmocka_unit_test(memory_stays_within_its_bound),
-        cmocka_unit_test(compressed_traces_hold_the_same),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

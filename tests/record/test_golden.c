@@ -67,8 +67,8 @@ static char *dump_of(const char *path, size_t *size)
 /* ---- Written anew ------------------------------------------------------- */
 
 // Names that depend on the machine become dashes.
-static bool tells_of_machine(const rt_trace *trace, const uint8_t *text,
-                             size_t size)
+static bool is_of_machine(const rt_trace *trace, const uint8_t *text,
+                          size_t size)
 {
     static const char *const keys[] = { "host", "command", "os", "cpu",
                                         "boot_id" };
@@ -88,7 +88,7 @@ static void clean_names(const rt_trace *trace, uint8_t *chunk)
     for (size_t at = 0; at + 8 <= header.stored_size;) {
         uint32_t size;
         memcpy(&size, payload + at + 4, 4);
-        if (tells_of_machine(trace, payload + at + 8, size))
+        if (is_of_machine(trace, payload + at + 8, size))
             memset(payload + at + 8, '-', size);
         at += 8 + size;
     }
@@ -141,9 +141,8 @@ static void paths_of(const golden *g, char trace[64], char words[64])
     snprintf(words, 64, "tests/golden/%s.txt", g->name);
 }
 
-static void every_golden_trace_reads_as_it_always_did(void **state)
+UNIT_TEST(every_golden_trace_reads_as_it_always_did)
 {
-    (void)state;
     char trace[64], words[64];
     rt_make_folder();
     for (size_t i = 0; i < GOLDENS; i++) {
@@ -153,9 +152,8 @@ static void every_golden_trace_reads_as_it_always_did(void **state)
     }
 }
 
-static void what_is_recorded_today_reads_the_same(void **state)
+UNIT_TEST(what_is_recorded_today_reads_the_same)
 {
-    (void)state;
     char trace[64], words[64];
     const char *const path = rt_path("golden.sbt");
     for (size_t i = 0; i < GOLDENS; i++) {
@@ -166,9 +164,8 @@ static void what_is_recorded_today_reads_the_same(void **state)
 }
 
 // A kind that the format gains must get a golden trace.
-static void every_kind_of_event_has_a_golden_trace(void **state)
+UNIT_TEST(every_kind_of_event_has_a_golden_trace)
 {
-    (void)state;
     for (uint32_t kind = 1; kind < TS_EVENT_LIMIT; kind++) {
         const char *const name = ts_event_name(kind);
         bool found = !strcmp(name, "unknown");
@@ -180,10 +177,5 @@ static void every_kind_of_event_has_a_golden_trace(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_golden_trace_reads_as_it_always_did),
-        cmocka_unit_test(what_is_recorded_today_reads_the_same),
-        cmocka_unit_test(every_kind_of_event_has_a_golden_trace),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

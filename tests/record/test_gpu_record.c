@@ -42,9 +42,8 @@ static ts_gpu_op op_make(ts_event_kind kind, uint32_t track)
     return op;
 }
 
-static void devices_contexts_and_streams_are_tracks(void **state)
+UNIT_TEST(devices_contexts_and_streams_are_tracks)
 {
-    (void)state;
     const char *const path = rt_start("tracks.sbt", plain);
     const card c = define_card();
     ts_metadata_text(c.device, "vendor", "Test Works");
@@ -52,8 +51,7 @@ static void devices_contexts_and_streams_are_tracks(void **state)
     ts_gpu_op_record(&op);
     op = op_make(TS_EVENT_EVENT_RECORD, c.bare);
     ts_gpu_op_record(&op);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     ts_track track;
     assert_true(ts_reader_track(trace.reader, c.stream, &track));
     assert_int_equal(track.type, TS_TRACK_STREAM);
@@ -83,9 +81,8 @@ static void devices_contexts_and_streams_are_tracks(void **state)
     rt_close(&trace);
 }
 
-static void a_kernel_keeps_its_launch_and_origin(void **state)
+UNIT_TEST(a_kernel_keeps_its_launch_and_origin)
 {
-    (void)state;
     const char *const path = rt_start("kernel.sbt", plain);
     const card c = define_card();
     const ts_gpu_launch_desc desc = {
@@ -116,9 +113,8 @@ static void a_kernel_keeps_its_launch_and_origin(void **state)
     ts_gpu_op_record(&op);
     const uint32_t thread = ts_thread_track();
     assert_int_equal(op.origin.thread, thread);
-    assert_int_equal(ts_session_stop(), TS_OK);
 
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     const rt_row *const row = rt_only(&trace, TS_EVENT_KERNEL, desc.name);
     assert_int_equal(row->track, c.stream);
     assert_int_equal(row->start_tick, op.start);
@@ -173,8 +169,7 @@ static void check_issued(uint32_t compress, bool gaps)
         issue(&c, &op, base, i, gaps);
         ts_gpu_op_record(&op);
     }
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     uint32_t found = 0;
     for (size_t i = 0; i < trace.count; i++) {
         const rt_row *const row = &trace.rows[i];
@@ -190,9 +185,8 @@ static void check_issued(uint32_t compress, bool gaps)
     rt_close(&trace);
 }
 
-static void moments_of_issue_come_back(void **state)
+UNIT_TEST(moments_of_issue_come_back)
 {
-    (void)state;
     check_issued(0, false);
     check_issued(0, true);
 #ifdef TRACESMITH_ZSTD
@@ -281,9 +275,8 @@ enum {
     KINDS = TS_EVENT_LIMIT - TS_EVENT_MEMCPY
 };
 
-static void every_kind_keeps_every_field(void **state)
+UNIT_TEST(every_kind_keeps_every_field)
 {
-    (void)state;
     static field fields[KINDS][VALUES][8];
     static size_t counts[KINDS][VALUES];
     const char *const path = rt_start("kinds.sbt", plain);
@@ -298,8 +291,7 @@ static void every_kind_keeps_every_field(void **state)
             ts_gpu_op_record(&op);
             rt_next_tick();
         }
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(trace.count, KINDS * VALUES);
     for (int k = 0; k < KINDS; k++)
         for (size_t v = 0; v < VALUES; v++) {
@@ -319,17 +311,15 @@ static void every_kind_keeps_every_field(void **state)
     rt_close(&trace);
 }
 
-static void a_device_sync_may_lie_on_a_device(void **state)
+UNIT_TEST(a_device_sync_may_lie_on_a_device)
 {
-    (void)state;
     const char *const path = rt_start("sync.sbt", plain);
     const card c = define_card();
     ts_gpu_op op = op_make(TS_EVENT_DEVICE_SYNC, c.device);
     ts_gpu_op_record(&op);
     op = op_make(TS_EVENT_DEVICE_SYNC, c.context);
     ts_gpu_op_record(&op);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_nth(&trace, TS_EVENT_DEVICE_SYNC, NULL, 0)->track,
                      c.device);
     assert_int_equal(rt_nth(&trace, TS_EVENT_DEVICE_SYNC, NULL, 1)->track,
@@ -337,9 +327,8 @@ static void a_device_sync_may_lie_on_a_device(void **state)
     rt_close(&trace);
 }
 
-static void bad_operations_are_refused_and_counted(void **state)
+UNIT_TEST(bad_operations_are_refused_and_counted)
 {
-    (void)state;
     const char *const path = rt_start("bad.sbt", plain);
     const card c = define_card();
     ts_gpu_op op = op_make(TS_EVENT_KERNEL, c.stream);
@@ -348,16 +337,14 @@ static void bad_operations_are_refused_and_counted(void **state)
     op = op_make(TS_EVENT_KERNEL, c.stream);
     op.end = op.start; // takes no time: allowed
     ts_gpu_op_record(&op);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_only(&trace, TS_EVENT_KERNEL, NULL)->duration_ns, 0);
     assert_int_equal(trace.info->lost, 1);
     rt_close(&trace);
 }
 
-static void late_operations_keep_their_times(void **state)
+UNIT_TEST(late_operations_keep_their_times)
 {
-    (void)state;
     enum { COUNT = 2000 };
     const char *const path = rt_start("late.sbt", plain);
     const card c = define_card();
@@ -370,8 +357,7 @@ static void late_operations_keep_their_times(void **state)
         op.correlation = COUNT - i;
         ts_gpu_op_record(&op);
     }
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(trace.count, COUNT);
     for (uint64_t i = 0; i < COUNT; i++) {
         assert_int_equal(trace.rows[i].values[TS_COLUMN_CORRELATION], i + 1);
@@ -380,9 +366,8 @@ static void late_operations_keep_their_times(void **state)
     rt_close(&trace);
 }
 
-static void a_device_clock_is_mapped_by_its_samples(void **state)
+UNIT_TEST(a_device_clock_is_mapped_by_its_samples)
 {
-    (void)state;
     const char *const path = rt_start("clock.sbt", plain);
     const card c = define_card();
     const uint32_t clock = ts_clock_define("card clock");
@@ -397,8 +382,7 @@ static void a_device_clock_is_mapped_by_its_samples(void **state)
     op.start = 1500000;
     op.end = 1750000;
     ts_gpu_op_record(&op);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     const rt_row *const row = rt_only(&trace, TS_EVENT_KERNEL, NULL);
     const int64_t from = ts_reader_time_ns(trace.reader, 0, before);
     const int64_t to = ts_reader_time_ns(trace.reader, 0, after);
@@ -411,15 +395,5 @@ static void a_device_clock_is_mapped_by_its_samples(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(devices_contexts_and_streams_are_tracks),
-        cmocka_unit_test(a_kernel_keeps_its_launch_and_origin),
-        cmocka_unit_test(moments_of_issue_come_back),
-        cmocka_unit_test(every_kind_keeps_every_field),
-        cmocka_unit_test(a_device_sync_may_lie_on_a_device),
-        cmocka_unit_test(bad_operations_are_refused_and_counted),
-        cmocka_unit_test(late_operations_keep_their_times),
-        cmocka_unit_test(a_device_clock_is_mapped_by_its_samples),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

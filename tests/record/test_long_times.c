@@ -19,9 +19,8 @@ static void pass(uint64_t ticks)
     __atomic_fetch_add(&tick_now, ticks, __ATOMIC_RELAXED);
 }
 
-static void times_are_the_ticks_to_the_nanosecond(void **state)
+UNIT_TEST(times_are_the_ticks_to_the_nanosecond)
 {
-    (void)state;
     const uint64_t start = tick_now;
     const char *const path = rt_start("exact.sbt", plain);
     pass(10);
@@ -39,8 +38,7 @@ static void times_are_the_ticks_to_the_nanosecond(void **state)
         TS_ZONE("no time");
     }
     assert_int_equal(ts_tick_now(), start + 25);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     const rt_row *row = rt_only(&trace, TS_EVENT_ZONE, "outer");
     assert_int_equal(row->start_tick, start + 10);
     assert_int_equal(row->start_ns, 10);
@@ -56,9 +54,8 @@ static void times_are_the_ticks_to_the_nanosecond(void **state)
 }
 
 // Durations around the 32 bits that a record of one slot has for them.
-static void zones_may_last_longer_than_32_bits(void **state)
+UNIT_TEST(zones_may_last_longer_than_32_bits)
 {
-    (void)state;
     static const uint64_t durations[] = {
         UINT32_MAX - UINT64_C(1), UINT32_MAX,        UINT64_C(1) << 32,
         (UINT64_C(1) << 32) + 1,  UINT64_C(1) << 40, UINT64_C(1) << 54
@@ -75,8 +72,7 @@ static void zones_may_last_longer_than_32_bits(void **state)
             pass(durations[i]);
         }
     }
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     uint64_t sum = 0;
     for (size_t i = 0; i < COUNT; i++) {
         const rt_row *const row = rt_nth(&trace, TS_EVENT_ZONE, "long", i);
@@ -94,9 +90,8 @@ static void zones_may_last_longer_than_32_bits(void **state)
 }
 
 // Both ends of the pause are inside the zone; then only its beginning is.
-static void long_zones_may_end_in_a_pause(void **state)
+UNIT_TEST(long_zones_may_end_in_a_pause)
 {
-    (void)state;
     tick_now = 5000;
     const char *const path = rt_start("pause.sbt", plain);
     TS_ZONE_BEGIN(over, "over");
@@ -107,8 +102,7 @@ static void long_zones_may_end_in_a_pause(void **state)
     TS_ZONE_END(into);
     ts_session_resume();
     TS_ZONE_END(over);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_only(&trace, TS_EVENT_ZONE, "into")->duration_ns,
                      (UINT64_C(1) << 33) + 10);
     assert_int_equal(rt_only(&trace, TS_EVENT_ZONE, "over")->duration_ns,
@@ -117,9 +111,8 @@ static void long_zones_may_end_in_a_pause(void **state)
 }
 
 // A record holds 56 bits of its time: nine months of a 3 GHz counter.
-static void the_counter_may_be_old(void **state)
+UNIT_TEST(the_counter_may_be_old)
 {
-    (void)state;
     static const uint64_t starts[] = { (UINT64_C(1) << 56) - 500,
                                        (UINT64_C(1) << 56) + 12345,
                                        (UINT64_C(3) << 56) - 300,
@@ -136,8 +129,7 @@ static void the_counter_may_be_old(void **state)
             pass(10);
         }
         TS_ZONE_END(around);
-        assert_int_equal(ts_session_stop(), TS_OK);
-        rt_trace trace = rt_read(path);
+        rt_trace trace = rt_end(path);
         assert_int_equal(rt_only(&trace, TS_EVENT_ZONE, "around")->duration_ns,
                          1000);
         for (size_t k = 0; k < 100; k++) {
@@ -167,9 +159,8 @@ static void kill_late(void *user)
     raise(SIGKILL);
 }
 
-static void an_old_counter_survives_a_crash(void **state)
+UNIT_TEST(an_old_counter_survives_a_crash)
 {
-    (void)state;
     tick_now = (UINT64_C(1) << 56) - 500;
     const char *const path = rt_path("late.sbt");
     rt_wait(rt_fork(kill_late, "late.sbt"));
@@ -181,17 +172,15 @@ static void an_old_counter_survives_a_crash(void **state)
     rt_close(&trace);
 }
 
-static void nothing_happens_for_a_long_time(void **state)
+UNIT_TEST(nothing_happens_for_a_long_time)
 {
-    (void)state;
     tick_now = 777;
     const char *const path = rt_start("gap.sbt", plain);
     TS_MARK("before");
     assert_int_equal(ts_session_flush(), TS_OK); // as the drain would by then
     pass(UINT64_C(1) << 60);                     // 36 years
     TS_MARK("after");
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_only(&trace, TS_EVENT_MARK, "before")->start_ns, 0);
     assert_int_equal(rt_only(&trace, TS_EVENT_MARK, "after")->start_ns,
                      UINT64_C(1) << 60);
@@ -200,13 +189,5 @@ static void nothing_happens_for_a_long_time(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_are_the_ticks_to_the_nanosecond),
-        cmocka_unit_test(zones_may_last_longer_than_32_bits),
-        cmocka_unit_test(long_zones_may_end_in_a_pause),
-        cmocka_unit_test(the_counter_may_be_old),
-        cmocka_unit_test(an_old_counter_survives_a_crash),
-        cmocka_unit_test(nothing_happens_for_a_long_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -94,9 +94,8 @@ static size_t kept_of_sidecars(void)
 }
 
 // The thread still has its rings: three, of 32 KiB to 4 MiB.
-static void a_stop_gives_the_memory_of_the_session_back(void **state)
+UNIT_TEST(a_stop_gives_the_memory_of_the_session_back)
 {
-    (void)state;
     const char *const path = rt_start("one.sbt", plain);
     rt_zones(300000);
     assert_true(kept_of_sidecars() > (1 << 20));
@@ -108,9 +107,8 @@ static void a_stop_gives_the_memory_of_the_session_back(void **state)
 
 // A thread inside of a call may look at its rings after the session has ended,
 // or after another one has begun.
-static void memory_is_that_of_the_session_that_lasts(void **state)
+UNIT_TEST(memory_is_that_of_the_session_that_lasts)
 {
-    (void)state;
     assert_false(ts__session_still(TS__LOAD(&ts__here.session)));
     rt_start("one.sbt", plain);
     const uint32_t first = TS__LOAD(&ts__here.session);
@@ -129,9 +127,8 @@ static void *short_thread(void *unused)
     return unused;
 }
 
-static void rings_are_reused_and_freed(void **state)
+UNIT_TEST(rings_are_reused_and_freed)
 {
-    (void)state;
     const char *const path = rt_start("two.sbt", plain);
     for (int i = 0; i < 20; i++) {
         pthread_t thread;
@@ -145,15 +142,13 @@ static void rings_are_reused_and_freed(void **state)
 
 static void record_more(void *user)
 {
-    (void)user;
     rt_zones(1000);
     RT_CHECK(refused == 0);
     exit(0);
 }
 
-static void a_child_has_rings_of_its_own(void **state)
+UNIT_TEST(a_child_has_rings_of_its_own)
 {
-    (void)state;
     const char *const path = rt_start("three.sbt", plain);
     rt_zones(1000);
     rt_in_child(record_more, NULL);
@@ -171,11 +166,10 @@ static void record_and_die(void *user)
     kill(getpid(), SIGKILL);
 }
 
-static void what_a_dead_process_left_is_found(void **state)
+UNIT_TEST(what_a_dead_process_left_is_found)
 {
     const char *const path = rt_path("four.sbt");
     uint64_t records;
-    (void)state;
     rt_wait(rt_fork(record_and_die, (void *)(uintptr_t)path));
     assert_int_equal(ts_salvage(path, &records), TS_OK);
     assert_int_equal(records, 1000);
@@ -184,12 +178,5 @@ static void what_a_dead_process_left_is_found(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stop_gives_the_memory_of_the_session_back),
-        cmocka_unit_test(memory_is_that_of_the_session_that_lasts),
-        cmocka_unit_test(rings_are_reused_and_freed),
-        cmocka_unit_test(a_child_has_rings_of_its_own),
-        cmocka_unit_test(what_a_dead_process_left_is_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

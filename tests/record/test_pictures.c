@@ -136,43 +136,33 @@ static uint64_t check_trace(uint32_t streams, uint32_t *most_cells)
     return pictured;
 }
 
-static void few_streams_have_pictures_of_sixteen_cells(void **state)
+UNIT_TEST(few_streams_have_pictures_of_sixteen_cells)
 {
-    (void)state;
     uint32_t cells;
     assert_true(check_trace(3, &cells) > OPERATIONS / 2);
     assert_int_equal(cells, 16);
 }
 
-static void more_streams_have_fewer_cells(void **state)
+UNIT_TEST(more_streams_have_fewer_cells)
 {
-    (void)state;
     uint32_t cells;
     assert_true(check_trace(20, &cells) > OPERATIONS / 2);
     assert_true(cells > 0 && cells < 16);
 }
 
-static void too_many_streams_have_no_pictures(void **state)
+UNIT_TEST(too_many_streams_have_no_pictures)
 {
-    (void)state;
     uint32_t cells;
     assert_int_equal(check_trace(STREAMS_MAX, &cells), 0);
 }
 
-static void one_stream_has_the_picture_of_the_index(void **state)
+UNIT_TEST(one_stream_has_the_picture_of_the_index)
 {
-    (void)state;
     uint32_t cells;
     assert_int_equal(check_trace(1, &cells), 0);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_streams_have_pictures_of_sixteen_cells),
-        cmocka_unit_test(more_streams_have_fewer_cells),
-        cmocka_unit_test(too_many_streams_have_no_pictures),
-        cmocka_unit_test(one_stream_has_the_picture_of_the_index),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

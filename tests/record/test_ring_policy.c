@@ -65,9 +65,8 @@ static void assert_complete(const char *path)
     rt_close(&trace);
 }
 
-static void help_loses_nothing(void **state)
+UNIT_TEST(help_loses_nothing)
 {
-    (void)state;
     const ts_session_desc desc = { .ring_bytes = 32768 };
     const char *const path = rt_start("help.sbt", desc);
     run_producers();
@@ -75,9 +74,8 @@ static void help_loses_nothing(void **state)
     assert_complete(path);
 }
 
-static void help_loses_nothing_without_a_drain_thread(void **state)
+UNIT_TEST(help_loses_nothing_without_a_drain_thread)
 {
-    (void)state;
     const ts_session_desc desc = { .ring_bytes = 32768,
                                    .drain = TS_DRAIN_MANUAL };
     const char *const path = rt_start("manual.sbt", desc);
@@ -91,9 +89,8 @@ static void help_loses_nothing_without_a_drain_thread(void **state)
     assert_complete(path);
 }
 
-static void block_loses_nothing(void **state)
+UNIT_TEST(block_loses_nothing)
 {
-    (void)state;
     const ts_session_desc desc = { .ring_bytes = 32768,
                                    .policy = TS_POLICY_BLOCK };
     const char *const path = rt_start("block.sbt", desc);
@@ -118,9 +115,8 @@ static uint64_t events_of(const rt_trace *trace)
     return sum;
 }
 
-static void drop_counts_what_it_loses(void **state)
+UNIT_TEST(drop_counts_what_it_loses)
 {
-    (void)state;
     const ts_session_desc desc = { .ring_bytes = 32768,
                                    .policy = TS_POLICY_DROP,
                                    .drain = TS_DRAIN_MANUAL };
@@ -155,9 +151,8 @@ static void drop_counts_what_it_loses(void **state)
     rt_close(&trace);
 }
 
-static void drop_under_a_running_drain_stays_exact(void **state)
+UNIT_TEST(drop_under_a_running_drain_stays_exact)
 {
-    (void)state;
     const ts_session_desc desc = { .ring_bytes = 32768,
                                    .policy = TS_POLICY_DROP };
     const char *const path = rt_start("dropping.sbt", desc);
@@ -169,9 +164,8 @@ static void drop_under_a_running_drain_stays_exact(void **state)
     rt_close(&trace);
 }
 
-static void dropped_records_leave_the_others_in_order(void **state)
+UNIT_TEST(dropped_records_leave_the_others_in_order)
 {
-    (void)state;
     const ts_session_desc desc = { .ring_bytes = 32768,
                                    .policy = TS_POLICY_DROP,
                                    .drain = TS_DRAIN_MANUAL };
@@ -181,8 +175,7 @@ static void dropped_records_leave_the_others_in_order(void **state)
     assert_int_equal(ts_session_flush(), TS_OK);
     for (uint64_t i = 100000; i < 100100; i++) // there is room again
         TS_FLOW_STEP(i);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_true(trace.count > 200);
     const size_t old = trace.count - 100;
     for (size_t i = 0; i < trace.count; i++)
@@ -192,9 +185,8 @@ static void dropped_records_leave_the_others_in_order(void **state)
     rt_close(&trace);
 }
 
-static void overwrite_is_exact_with_many_threads(void **state)
+UNIT_TEST(overwrite_is_exact_with_many_threads)
 {
-    (void)state;
     const ts_session_desc desc = { .ring_bytes = 32768,
                                    .policy = TS_POLICY_OVERWRITE };
     const char *const path = rt_start("over.sbt", desc);
@@ -220,9 +212,8 @@ static void *endless(void *user)
 }
 
 // Producers that wait for the drain thread are woken.
-static void a_stop_frees_producers_that_wait(void **state)
+UNIT_TEST(a_stop_frees_producers_that_wait)
 {
-    (void)state;
     const ts_session_desc desc = { .ring_bytes = 32768,
                                    .policy = TS_POLICY_BLOCK };
     pthread_t threads[4];
@@ -244,15 +235,5 @@ static void a_stop_frees_producers_that_wait(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(help_loses_nothing),
-        cmocka_unit_test(help_loses_nothing_without_a_drain_thread),
-        cmocka_unit_test(block_loses_nothing),
-        cmocka_unit_test(drop_counts_what_it_loses),
-        cmocka_unit_test(drop_under_a_running_drain_stays_exact),
-        cmocka_unit_test(dropped_records_leave_the_others_in_order),
-        cmocka_unit_test(overwrite_is_exact_with_many_threads),
-        cmocka_unit_test(a_stop_frees_producers_that_wait),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

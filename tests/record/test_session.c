@@ -4,12 +4,10 @@
 
 static const ts_session_desc plain;
 
-static void an_empty_session_is_a_valid_trace(void **state)
+UNIT_TEST(an_empty_session_is_a_valid_trace)
 {
-    (void)state;
     const char *const path = rt_start("empty.sbt", plain);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(trace.count, 0);
     assert_true(trace.info->indexed);
     assert_int_equal(trace.info->process, (uint32_t)getpid());
@@ -19,9 +17,8 @@ static void an_empty_session_is_a_valid_trace(void **state)
     rt_close(&trace);
 }
 
-static void a_stop_without_a_session_says_so(void **state)
+UNIT_TEST(a_stop_without_a_session_says_so)
 {
-    (void)state;
     assert_int_equal(ts_session_stop(), TS_ERR_STATE);
     rt_start("stopped.sbt", plain);
     assert_int_equal(ts_session_stop(), TS_OK);
@@ -29,9 +26,8 @@ static void a_stop_without_a_session_says_so(void **state)
 }
 
 // Many programs check only what the stop returns.
-static void a_stop_reports_that_the_start_failed(void **state)
+UNIT_TEST(a_stop_reports_that_the_start_failed)
 {
-    (void)state;
     const ts_session_desc no_folder = { .path = rt_path("no/such/folder.sbt") };
     const ts_session_desc no_file = { .path = rt_make_folder() };
     assert_int_equal(ts_session_start(&no_folder), TS_ERR_IO);
@@ -48,9 +44,8 @@ static void a_stop_reports_that_the_start_failed(void **state)
     assert_int_equal(ts_session_stop(), TS_ERR_STATE);
 }
 
-static void calls_without_a_session_say_so(void **state)
+UNIT_TEST(calls_without_a_session_say_so)
 {
-    (void)state;
     assert_int_equal(ts_session_pause(), TS_ERR_STATE);
     assert_int_equal(ts_session_resume(), TS_ERR_STATE);
     assert_int_equal(ts_session_flush(), TS_ERR_STATE);
@@ -59,43 +54,39 @@ static void calls_without_a_session_say_so(void **state)
     assert_int_equal(access(rt_path("none.sbt"), F_OK), -1);
 }
 
-static void recording_without_a_session_does_nothing(void **state)
+UNIT_TEST(recording_without_a_session_does_nothing)
 {
-    (void)state;
+    static char block[8];
     rt_zones(10);
     TS_MARK("nothing");
     TS_COUNTER("nothing", 1);
     TS_MESSAGE("nothing");
     TS_FRAME("nothing");
-    TS_ALLOC(state, 8);
-    TS_FREE(state);
+    TS_ALLOC(block, 8);
+    TS_FREE(block);
     TS_FLOW_START(1);
     TS_SPAN_START(1, "nothing");
     TS_SPAN_END(1);
     const char *const path = rt_start("after.sbt", plain);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(trace.count, 0);
     rt_close(&trace);
 }
 
-static void a_nested_start_is_refused(void **state)
+UNIT_TEST(a_nested_start_is_refused)
 {
-    (void)state;
     const char *const path = rt_start("outer.sbt", plain);
     const ts_session_desc inner = { .path = rt_path("inner.sbt") };
     assert_int_equal(ts_session_start(&inner), TS_ERR_STATE);
     assert_int_equal(access(inner.path, F_OK), -1);
     rt_zones(3);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "counted"), 3);
     rt_close(&trace);
 }
 
-static void bad_descs_are_refused(void **state)
+UNIT_TEST(bad_descs_are_refused)
 {
-    (void)state;
     const char *const path = rt_path("bad.sbt");
     const ts_session_desc bad[] = {
         { 0 },
@@ -119,9 +110,8 @@ static void bad_descs_are_refused(void **state)
     assert_int_equal(ts_session_stop(), TS_ERR_USAGE);
 }
 
-static void a_path_that_cannot_be_made_is_an_error(void **state)
+UNIT_TEST(a_path_that_cannot_be_made_is_an_error)
 {
-    (void)state;
     const ts_session_desc desc = { .path = rt_path("no/such/folder.sbt") };
     assert_int_equal(ts_session_start(&desc), TS_ERR_IO);
     const ts_session_desc folder = { .path = rt_make_folder() };
@@ -129,16 +119,14 @@ static void a_path_that_cannot_be_made_is_an_error(void **state)
     // and the next one works
     const char *const path = rt_start("then.sbt", plain);
     rt_zones(1);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, NULL), 1);
     rt_close(&trace);
 }
 
 // The longest of them is that of a snapshot, PATH.%n.sbt.
-static void a_path_that_does_not_fit_is_refused(void **state)
+UNIT_TEST(a_path_that_does_not_fit_is_refused)
 {
-    (void)state;
     enum { LONGEST = 4096 - (int)sizeof ".%n.sbt" };
     char path[LONGEST + 20];
     const ts_session_desc desc = { .path = path };
@@ -154,9 +142,8 @@ static void a_path_that_does_not_fit_is_refused(void **state)
     }
 }
 
-static void patterns_in_the_path_are_filled_in(void **state)
+UNIT_TEST(patterns_in_the_path_are_filled_in)
 {
-    (void)state;
     char host[256] = "", expected[600];
     gethostname(host, sizeof host - 1);
     const ts_session_desc desc = { .rank = 17 };
@@ -173,23 +160,20 @@ static void patterns_in_the_path_are_filled_in(void **state)
     rt_close(&trace);
 }
 
-static void an_existing_file_is_replaced(void **state)
+UNIT_TEST(an_existing_file_is_replaced)
 {
-    (void)state;
     const char *const path = rt_start("twice.sbt", plain);
     rt_zones(1000);
     assert_int_equal(ts_session_stop(), TS_OK);
     rt_start("twice.sbt", plain);
     rt_zones(2);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, NULL), 2);
     rt_close(&trace);
 }
 
-static void ten_sessions_in_a_row_are_ten_traces(void **state)
+UNIT_TEST(ten_sessions_in_a_row_are_ten_traces)
 {
-    (void)state;
     ts_stats stats;
     assert_int_equal(ts_session_stats(&stats), TS_OK);
     const uint32_t before = stats.generation;
@@ -228,9 +212,8 @@ static int count_lines(const char *path)
     return lines;
 }
 
-static void many_sessions_leave_nothing_behind(void **state)
+UNIT_TEST(many_sessions_leave_nothing_behind)
 {
-    (void)state;
     int maps = 0;
     size_t files = 0;
     for (int i = 0; i < 120; i++) {
@@ -249,9 +232,8 @@ static void many_sessions_leave_nothing_behind(void **state)
     rt_close(&trace);
 }
 
-static void a_pause_records_nothing_and_a_resume_goes_on(void **state)
+UNIT_TEST(a_pause_records_nothing_and_a_resume_goes_on)
 {
-    (void)state;
     ts_stats stats;
     const char *const path = rt_start("pause.sbt", plain);
     TS_MARK("before");
@@ -267,8 +249,7 @@ static void a_pause_records_nothing_and_a_resume_goes_on(void **state)
     ts_session_stats(&stats);
     assert_true(stats.recording);
     TS_MARK("after");
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     rt_only(&trace, TS_EVENT_MARK, "before");
     rt_only(&trace, TS_EVENT_MARK, "after");
     assert_int_equal(trace.count, 2);
@@ -276,21 +257,18 @@ static void a_pause_records_nothing_and_a_resume_goes_on(void **state)
     rt_close(&trace);
 }
 
-static void a_session_may_be_stopped_while_paused(void **state)
+UNIT_TEST(a_session_may_be_stopped_while_paused)
 {
-    (void)state;
     const char *const path = rt_start("paused.sbt", plain);
     rt_zones(5);
     assert_int_equal(ts_session_pause(), TS_OK);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "counted"), 5);
     rt_close(&trace);
 }
 
-static void a_flush_puts_everything_into_the_file(void **state)
+UNIT_TEST(a_flush_puts_everything_into_the_file)
 {
-    (void)state;
     const ts_session_desc slow = { .flush_ms = 600000 };
     const char *const path = rt_start("flush.sbt", slow);
     for (int i = 1; i <= 5; i++) {
@@ -312,9 +290,8 @@ static void a_flush_puts_everything_into_the_file(void **state)
     assert_int_equal(ts_session_stop(), TS_OK);
 }
 
-static void the_drain_thread_writes_without_being_asked(void **state)
+UNIT_TEST(the_drain_thread_writes_without_being_asked)
 {
-    (void)state;
     const ts_session_desc quick = { .flush_ms = 20 };
     const char *const path = rt_start("quick.sbt", quick);
     rt_zones(77);
@@ -331,9 +308,8 @@ static void the_drain_thread_writes_without_being_asked(void **state)
     assert_int_equal(ts_session_stop(), TS_OK);
 }
 
-static void a_manual_drain_writes_only_when_asked(void **state)
+UNIT_TEST(a_manual_drain_writes_only_when_asked)
 {
-    (void)state;
     const ts_session_desc manual = { .drain = TS_DRAIN_MANUAL,
                                      .flush_ms = 1,
                                      .ring_bytes = 1 << 20 };
@@ -360,9 +336,8 @@ static void a_manual_drain_writes_only_when_asked(void **state)
     rt_close(&trace);
 }
 
-static void stats_agree_with_the_trace(void **state)
+UNIT_TEST(stats_agree_with_the_trace)
 {
-    (void)state;
     ts_stats stats;
     assert_int_equal(ts_session_stats(NULL), TS_ERR_USAGE);
     const char *const path = rt_start("stats.sbt", plain);
@@ -386,9 +361,8 @@ static void stats_agree_with_the_trace(void **state)
     rt_close(&trace);
 }
 
-static void a_clean_stop_leaves_only_the_trace(void **state)
+UNIT_TEST(a_clean_stop_leaves_only_the_trace)
 {
-    (void)state;
     const char *const folder = rt_path("side");
     assert_int_equal(mkdir(folder, 0700), 0);
     const ts_session_desc desc = { .sidecar_dir = folder };
@@ -400,9 +374,8 @@ static void a_clean_stop_leaves_only_the_trace(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
-static void a_sidecar_folder_that_is_not_there_is_an_error(void **state)
+UNIT_TEST(a_sidecar_folder_that_is_not_there_is_an_error)
 {
-    (void)state;
     const ts_session_desc desc = { .path = rt_path("nofolder.sbt"),
                                    .sidecar_dir = rt_path("not-there") };
     assert_int_equal(ts_session_start(&desc), TS_ERR_IO);
@@ -411,28 +384,5 @@ static void a_sidecar_folder_that_is_not_there_is_an_error(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_without_a_session_say_so),
-        cmocka_unit_test(a_stop_without_a_session_says_so),
-        cmocka_unit_test(a_stop_reports_that_the_start_failed),
-        cmocka_unit_test(recording_without_a_session_does_nothing),
-        cmocka_unit_test(an_empty_session_is_a_valid_trace),
-        cmocka_unit_test(a_nested_start_is_refused),
-        cmocka_unit_test(bad_descs_are_refused),
-        cmocka_unit_test(a_path_that_cannot_be_made_is_an_error),
-        cmocka_unit_test(a_path_that_does_not_fit_is_refused),
-        cmocka_unit_test(patterns_in_the_path_are_filled_in),
-        cmocka_unit_test(an_existing_file_is_replaced),
-        cmocka_unit_test(ten_sessions_in_a_row_are_ten_traces),
-        cmocka_unit_test(many_sessions_leave_nothing_behind),
-        cmocka_unit_test(a_pause_records_nothing_and_a_resume_goes_on),
-        cmocka_unit_test(a_session_may_be_stopped_while_paused),
-        cmocka_unit_test(a_flush_puts_everything_into_the_file),
-        cmocka_unit_test(the_drain_thread_writes_without_being_asked),
-        cmocka_unit_test(a_manual_drain_writes_only_when_asked),
-        cmocka_unit_test(stats_agree_with_the_trace),
-        cmocka_unit_test(a_clean_stop_leaves_only_the_trace),
-        cmocka_unit_test(a_sidecar_folder_that_is_not_there_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -75,9 +75,8 @@ static size_t assert_stacks(const char *path)
     return count;
 }
 
-static void each_new_stack_has_a_number_of_its_own(void **state)
+UNIT_TEST(each_new_stack_has_a_number_of_its_own)
 {
-    (void)state;
     static uint32_t numbers[MANY];
     const char *const first = rt_start("first.sbt", plain);
     for (uint32_t i = 0; i < MANY; i++)
@@ -110,9 +109,8 @@ static void killed(void *name)
     raise(SIGKILL);
 }
 
-static void stacks_survive_the_death_of_the_process(void **state)
+UNIT_TEST(stacks_survive_the_death_of_the_process)
 {
-    (void)state;
     char name[] = "killed.sbt";
     rt_wait(rt_fork(killed, name));
     assert_int_equal(assert_stacks(rt_path(name)), MANY);
@@ -120,15 +118,13 @@ static void stacks_survive_the_death_of_the_process(void **state)
 
 static void use_more(void *user)
 {
-    (void)user;
     for (uint32_t i = 0; i < MANY; i++)
         use(200000 + 3 * i);
     exit(0);
 }
 
-static void a_child_goes_on_with_stacks_of_its_own(void **state)
+UNIT_TEST(a_child_goes_on_with_stacks_of_its_own)
 {
-    (void)state;
 #ifdef UNDER_TSAN
     skip(); // the sanitizer knows no threads in such a child
 #endif
@@ -163,9 +159,8 @@ static void dies_before_its_child(void *name)
     raise(SIGKILL);
 }
 
-static void a_child_that_lives_does_not_keep_the_trace(void **state)
+UNIT_TEST(a_child_that_lives_does_not_keep_the_trace)
 {
-    (void)state;
     char name[] = "orphan.sbt";
     int ends[2][2];
     assert_int_equal(pipe(ends[0]), 0);
@@ -182,7 +177,6 @@ static volatile sig_atomic_t handled;
 
 static void on_timer(int number)
 {
-    (void)number;
     const uint64_t first = __atomic_fetch_add(&next_seed, 20, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < 20; i++)
         use(first + i);
@@ -196,9 +190,8 @@ static void timer(long us)
     setitimer(ITIMER_REAL, &once, NULL);
 }
 
-static void handlers_add_stacks_in_between(void **state)
+UNIT_TEST(handlers_add_stacks_in_between)
 {
-    (void)state;
     const char *const path = rt_start("handlers.sbt", plain);
     next_seed = 5000000;
     handled = 0;
@@ -223,14 +216,12 @@ static sigjmp_buf away;
 
 static void jump_away(int number)
 {
-    (void)number;
     handled++;
     siglongjmp(away, 1);
 }
 
-static void a_jump_out_of_a_handler_stops_nobody(void **state)
+UNIT_TEST(a_jump_out_of_a_handler_stops_nobody)
 {
-    (void)state;
     const char *const path = rt_start("jumps.sbt", plain);
     volatile uint64_t seed = 600000;
     handled = 0;
@@ -262,9 +253,8 @@ static void *uses_stacks(void *user)
     return NULL;
 }
 
-static void threads_add_the_same_and_others(void **state)
+UNIT_TEST(threads_add_the_same_and_others)
 {
-    (void)state;
     pthread_t threads[THREADS];
     uint32_t number[THREADS];
     const char *const path = rt_start("threads.sbt", plain);
@@ -291,9 +281,8 @@ static uint32_t mappings(void)
     return count;
 }
 
-static void sessions_with_few_stacks_leave_no_memory(void **state)
+UNIT_TEST(sessions_with_few_stacks_leave_no_memory)
 {
-    (void)state;
     const char *path = NULL;
     uint32_t before = 0;
     for (uint32_t session = 0; session < 30; session++) {
@@ -364,7 +353,6 @@ static void take_ranges(void)
 
 static void has_ranges(void *user)
 {
-    (void)user;
     static unsigned char pages[1 << 16];
     for (size_t i = 0; i < range_count; i++)
         RT_CHECK(ranges[i].size / 4096 > sizeof pages ||
@@ -372,9 +360,8 @@ static void has_ranges(void *user)
 }
 
 // The parent's log grows before the child unmaps its part of it.
-static void a_child_lets_go_of_the_log_alone(void **state)
+UNIT_TEST(a_child_lets_go_of_the_log_alone)
 {
-    (void)state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     rt_start("long.sbt", plain);
@@ -431,9 +418,8 @@ static void add_stacks(void)
             sched_yield();
 }
 
-static void sessions_end_while_threads_add_stacks(void **state)
+UNIT_TEST(sessions_end_while_threads_add_stacks)
 {
-    (void)state;
     pthread_t threads[ADDERS];
     uint32_t number[ADDERS];
     char name[32];
@@ -462,17 +448,5 @@ static void sessions_end_while_threads_add_stacks(void **state)
 int main(void)
 {
     pthread_atfork(NULL, NULL, child_waits); // before the recorder asks for it
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_new_stack_has_a_number_of_its_own),
-        cmocka_unit_test(stacks_survive_the_death_of_the_process),
-        cmocka_unit_test(a_child_goes_on_with_stacks_of_its_own),
-        cmocka_unit_test(a_child_that_lives_does_not_keep_the_trace),
-        cmocka_unit_test(handlers_add_stacks_in_between),
-        cmocka_unit_test(a_jump_out_of_a_handler_stops_nobody),
-        cmocka_unit_test(threads_add_the_same_and_others),
-        cmocka_unit_test(sessions_with_few_stacks_leave_no_memory),
-        cmocka_unit_test(a_child_lets_go_of_the_log_alone),
-        cmocka_unit_test(sessions_end_while_threads_add_stacks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

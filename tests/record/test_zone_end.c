@@ -4,24 +4,14 @@
 
 static const ts_session_desc plain;
 
-static void assert_inside(const rt_row *inner, const rt_row *outer)
+UNIT_TEST(a_zone_ends_once)
 {
-    assert_int_equal(inner->track, outer->track);
-    assert_true(inner->start_ns >= outer->start_ns);
-    assert_true(inner->start_ns + inner->duration_ns <=
-                outer->start_ns + outer->duration_ns);
-}
-
-static void a_zone_ends_once(void **state)
-{
-    (void)state;
     const char *const path = rt_start("once.sbt", plain);
     TS_ZONE_BEGIN(one, "by hand", "manual", 0x00FF00);
     TS_ZONE_END(one);
     TS_ZONE_END(one);
     TS_ZONE_END(one);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     const rt_row *const row = rt_only(&trace, TS_EVENT_ZONE, "by hand");
     const ts_site_entry *const site =
         ts_reader_site(trace.reader, (uint32_t)row->values[TS_COLUMN_SITE]);
@@ -30,9 +20,8 @@ static void a_zone_ends_once(void **state)
     rt_close(&trace);
 }
 
-static void zones_that_overlap_without_nesting_are_kept(void **state)
+UNIT_TEST(zones_that_overlap_without_nesting_are_kept)
 {
-    (void)state;
     const char *const path = rt_start("cross.sbt", plain);
     TS_ZONE_BEGIN(first, "first");
     TS_ZONE_BEGIN(second, "second");
@@ -43,8 +32,7 @@ static void zones_that_overlap_without_nesting_are_kept(void **state)
     {
         TS_ZONE("after");
     }
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(trace.count, 4);
     const rt_row *const a = rt_only(&trace, TS_EVENT_ZONE, "first");
     const rt_row *const b = rt_only(&trace, TS_EVENT_ZONE, "second");
@@ -55,9 +43,8 @@ static void zones_that_overlap_without_nesting_are_kept(void **state)
     rt_close(&trace);
 }
 
-static void a_zone_open_at_the_stop_is_marked_open(void **state)
+UNIT_TEST(a_zone_open_at_the_stop_is_marked_open)
 {
-    (void)state;
     const char *const path = rt_start("open.sbt", plain);
     TS_ZONE_BEGIN(outer, "outer");
     TS_ZONE_BEGIN(inner, "inner");
@@ -71,9 +58,8 @@ static void a_zone_open_at_the_stop_is_marked_open(void **state)
     {
         TS_ZONE("fresh");
     }
-    assert_int_equal(ts_session_stop(), TS_OK);
 
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     const rt_row *const out = rt_only(&trace, TS_EVENT_ZONE_OPEN, "outer");
     const rt_row *const in = rt_only(&trace, TS_EVENT_ZONE_OPEN, "inner");
     assert_int_equal(out->values[TS_COLUMN_DEPTH], 0);
@@ -89,9 +75,8 @@ static void a_zone_open_at_the_stop_is_marked_open(void **state)
     rt_close(&trace);
 }
 
-static void zones_across_a_pause_are_kept(void **state)
+UNIT_TEST(zones_across_a_pause_are_kept)
 {
-    (void)state;
     const char *const path = rt_start("pause.sbt", plain);
     TS_ZONE_BEGIN(over, "over");
     TS_ZONE_BEGIN(into, "into");
@@ -106,20 +91,18 @@ static void zones_across_a_pause_are_kept(void **state)
         TS_ZONE("later");
     }
     TS_ZONE_END(over);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     const rt_row *const whole = rt_only(&trace, TS_EVENT_ZONE, "over");
-    assert_inside(rt_only(&trace, TS_EVENT_ZONE, "into"), whole);
-    assert_inside(rt_only(&trace, TS_EVENT_ZONE, "later"), whole);
+    rt_assert_inside(rt_only(&trace, TS_EVENT_ZONE, "into"), whole);
+    rt_assert_inside(rt_only(&trace, TS_EVENT_ZONE, "later"), whole);
     assert_int_equal(trace.count, 3);
     assert_int_equal(trace.info->lost, 0);
     rt_close(&trace);
 }
 
 // The ring is full when the session pauses: the end must be counted.
-static void zones_that_end_in_a_pause_on_a_full_ring_are_counted(void **state)
+UNIT_TEST(zones_that_end_in_a_pause_on_a_full_ring_are_counted)
 {
-    (void)state;
     const ts_session_desc desc = { .policy = TS_POLICY_DROP,
                                    .drain = TS_DRAIN_MANUAL,
                                    .ring_bytes = 32768 };
@@ -130,8 +113,7 @@ static void zones_that_end_in_a_pause_on_a_full_ring_are_counted(void **state)
     }
     ts_session_pause();
     TS_ZONE_END(over);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_true(trace.info->lost > 0);
     assert_int_equal(trace.count + trace.info->lost, 5001);
     rt_close(&trace);
@@ -146,13 +128,11 @@ static void deep(int left)
     TS_ZONE_VALUE("up", left);
 }
 
-static void two_hundred_levels_are_kept_with_their_values(void **state)
+UNIT_TEST(two_hundred_levels_are_kept_with_their_values)
 {
-    (void)state;
     const char *const path = rt_start("deep.sbt", plain);
     deep(200);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "deep"), 200);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE_ARG, NULL), 400);
     size_t zone = 0;
@@ -170,13 +150,5 @@ static void two_hundred_levels_are_kept_with_their_values(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_zone_ends_once),
-        cmocka_unit_test(zones_that_overlap_without_nesting_are_kept),
-        cmocka_unit_test(a_zone_open_at_the_stop_is_marked_open),
-        cmocka_unit_test(zones_across_a_pause_are_kept),
-        cmocka_unit_test(zones_that_end_in_a_pause_on_a_full_ring_are_counted),
-        cmocka_unit_test(two_hundred_levels_are_kept_with_their_values),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

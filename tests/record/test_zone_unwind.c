@@ -24,9 +24,8 @@ __attribute__((noinline)) static void jump_once(void)
     if (!setjmp(back)) jump_out();
 }
 
-static void a_longjmp_leaves_zones_without_harm(void **state)
+UNIT_TEST(a_longjmp_leaves_zones_without_harm)
 {
-    (void)state;
     const char *const path = rt_start("jump.sbt", plain);
     {
         TS_ZONE("around");
@@ -38,8 +37,7 @@ static void a_longjmp_leaves_zones_without_harm(void **state)
         TS_ZONE("after");
         TS_ZONE_VALUE("inside", 2);
     }
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "jumped over"), 0);
     rt_only(&trace, TS_EVENT_ZONE, "around");
     rt_only(&trace, TS_EVENT_ZONE, "after");
@@ -54,17 +52,15 @@ static void *exit_inside(void *user)
     pthread_exit(user);
 }
 
-static void pthread_exit_inside_a_zone_is_no_harm(void **state)
+UNIT_TEST(pthread_exit_inside_a_zone_is_no_harm)
 {
-    (void)state;
     const char *const path = rt_start("exit.sbt", plain);
     for (int i = 0; i < 20; i++) {
         pthread_t thread;
         if (pthread_create(&thread, NULL, exit_inside, NULL)) abort();
         pthread_join(thread, NULL);
     }
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     // ended by the compiler's clean-up, if it was asked to make one, or open
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "exits inside") +
                          rt_rows(&trace, TS_EVENT_ZONE_OPEN, "exits inside"),
@@ -81,9 +77,8 @@ static void *wait_inside(void *user)
     return NULL;
 }
 
-static void a_cancelled_thread_is_no_harm(void **state)
+UNIT_TEST(a_cancelled_thread_is_no_harm)
 {
-    (void)state;
     sem_t ready;
     sem_init(&ready, 0, 0);
     const char *const path = rt_start("cancel.sbt", plain);
@@ -95,8 +90,7 @@ static void a_cancelled_thread_is_no_harm(void **state)
         pthread_join(thread, NULL);
     }
     sem_destroy(&ready);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(
         rt_rows(&trace, TS_EVENT_ZONE, "cancelled inside") +
             rt_rows(&trace, TS_EVENT_ZONE_OPEN, "cancelled inside"),
@@ -125,9 +119,8 @@ static void *with_destructors(void *user)
     return user;
 }
 
-static void destructors_of_threads_may_record(void **state)
+UNIT_TEST(destructors_of_threads_may_record)
 {
-    (void)state;
     pthread_key_create(&early, record_at_end);
     const char *const path = rt_start("tls.sbt", plain);
     {
@@ -142,8 +135,7 @@ static void destructors_of_threads_may_record(void **state)
     ts_stats stats;
     ts_session_stats(&stats);
     assert_true(stats.rings <= 16); // and their rings come back
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "before the destructors"),
                      50);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "in a destructor"), 150);
@@ -171,9 +163,8 @@ static void exit_with_handlers(void *user)
     exit(7);
 }
 
-static void handlers_of_exit_may_record(void **state)
+UNIT_TEST(handlers_of_exit_may_record)
 {
-    (void)state;
     const char *const path = rt_path("exit-handlers.sbt");
     const int status =
         rt_wait(rt_fork(exit_with_handlers, "exit-handlers.sbt"));
@@ -212,9 +203,8 @@ static void exit_under_load(void *user)
     exit(3);
 }
 
-static void exit_while_others_record_ends_and_is_valid(void **state)
+UNIT_TEST(exit_while_others_record_ends_and_is_valid)
 {
-    (void)state;
     const char *const path = rt_path("loaded.sbt");
     for (int i = 0; i < 5; i++) {
         const int status = rt_wait(rt_fork(exit_under_load, "loaded.sbt"));
@@ -230,13 +220,5 @@ static void exit_while_others_record_ends_and_is_valid(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_longjmp_leaves_zones_without_harm),
-        cmocka_unit_test(pthread_exit_inside_a_zone_is_no_harm),
-        cmocka_unit_test(a_cancelled_thread_is_no_harm),
-        cmocka_unit_test(destructors_of_threads_may_record),
-        cmocka_unit_test(handlers_of_exit_may_record),
-        cmocka_unit_test(exit_while_others_record_ends_and_is_valid),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

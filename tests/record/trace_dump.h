@@ -104,6 +104,7 @@ static void rt_dump_value(FILE *out, const rt_trace *trace,
     case TS_COLUMN_SITE: rt_dump_site(out, trace, value); break;
     case TS_COLUMN_NAME:
     case TS_COLUMN_POOL:
+    case TS_COLUMN_UNIT:
     case TS_COLUMN_CATEGORY: rt_dump_name(out, trace, value); break;
     case TS_COLUMN_THREAD:
     case TS_COLUMN_PEER: rt_dump_track(out, trace, value); break;

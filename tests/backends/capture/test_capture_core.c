@@ -13,7 +13,6 @@ static unsigned views;
 static const void *view(void *user, uint64_t address, uint64_t size,
                         void *scratch)
 {
-    (void)user;
     views++;
     memcpy(scratch, (const void *)(uintptr_t)address, size);
     return scratch;
@@ -69,9 +68,8 @@ static ts_capture capture_at(ts_reader *reader, size_t index)
     return capture;
 }
 
-static void only_what_was_written_is_looked_at_again(void **state)
+UNIT_TEST(only_what_was_written_is_looked_at_again)
 {
-    (void)state;
     ts_capture_memory memory;
     ts_capture_op op;
     const char *const path = begin("versions.sbt", &memory, &vendor);
@@ -98,9 +96,9 @@ static void only_what_was_written_is_looked_at_again(void **state)
 // A device that hashes; `lies` of its hashes are wrong.
 static unsigned asked, lies;
 
-static bool tell(void *user, uint64_t address, uint64_t size, uint64_t *hashes)
+static bool hash_chunks(void *user, uint64_t address, uint64_t size,
+                        uint64_t *hashes)
 {
-    (void)user;
     asked++;
     assert_true(size % TS_CAPTURE_CHUNK == 0 || size % TS_CAPTURE_CHUNK > 240);
     for (uint64_t at = 0; at < size; at += TS_CAPTURE_CHUNK, hashes += 2) {
@@ -111,18 +109,17 @@ static bool tell(void *user, uint64_t address, uint64_t size, uint64_t *hashes)
     }
     return true;
 }
-static const ts_capture_vendor teller = { .name = "fake",
-                                          .view = view,
-                                          .hash = tell };
+static const ts_capture_vendor hashing = { .name = "fake",
+                                           .view = view,
+                                           .hash = hash_chunks };
 
-static void only_what_is_new_is_copied_where_the_device_hashes(void **state)
+UNIT_TEST(only_what_is_new_is_copied_where_the_device_hashes)
 {
-    (void)state;
     ts_capture_memory memory;
     ts_capture_op op;
     memset(fake, 7, TS_CAPTURE_CHUNK);
     memset(fake + TS_CAPTURE_CHUNK, 8, 2 * TS_CAPTURE_CHUNK);
-    const char *const path = begin("told.sbt", &memory, &teller);
+    const char *const path = begin("told.sbt", &memory, &hashing);
     views = asked = 0;
     fake_op(&memory, &op, TS_REASON_NONE);
     assert_int_equal(views, 2 + 1); // two chunks are alike
@@ -143,13 +140,12 @@ static void only_what_is_new_is_copied_where_the_device_hashes(void **state)
     ts_reader_close(reader);
 }
 
-static void hashes_only_copies_nothing_where_the_device_hashes(void **state)
+UNIT_TEST(hashes_only_copies_nothing_where_the_device_hashes)
 {
-    (void)state;
     static const ts_session_desc plain;
     static const ts_capture_desc what = { .hashes_only = true };
     const char *const path = rt_start("toldonly.sbt", plain);
-    ts_capture_memory memory = { .vendor = &teller };
+    ts_capture_memory memory = { .vendor = &hashing };
     ts_capture_op op;
     ok(ts_capture_start(&what));
     assert_true(ts_capture_fresh(&memory));
@@ -163,16 +159,15 @@ static void hashes_only_copies_nothing_where_the_device_hashes(void **state)
     ts_reader_close(reader);
 }
 
-static void wrong_hashes_of_a_device_are_not_believed(void **state)
+UNIT_TEST(wrong_hashes_of_a_device_are_not_believed)
 {
-    (void)state;
     ts_capture_memory memory;
     ts_capture_op op;
     uint64_t right[2];
     const void *hashes;
     size_t size;
     memset(fake, 9, sizeof fake);
-    const char *const path = begin("lies.sbt", &memory, &teller);
+    const char *const path = begin("lies.sbt", &memory, &hashing);
     ts_blob_find(fake, TS_CAPTURE_CHUNK, right);
     asked = 0;
     lies = 1;
@@ -190,9 +185,8 @@ static void wrong_hashes_of_a_device_are_not_believed(void **state)
     ts_reader_close(reader);
 }
 
-static void the_host_hashes_if_it_is_to(void **state)
+UNIT_TEST(the_host_hashes_if_it_is_to)
 {
-    (void)state;
     static const ts_session_desc plain;
     char room[64];
     ts_capture_desc what;
@@ -201,7 +195,7 @@ static void the_host_hashes_if_it_is_to(void **state)
     ok(ts_capture_parse(&what, room, sizeof room, "hash:auto hash:host"));
     assert_int_equal(what.hash, TS_CAPTURE_HASH_HOST);
     const char *const path = rt_start("host.sbt", plain);
-    ts_capture_memory memory = { .vendor = &teller };
+    ts_capture_memory memory = { .vendor = &hashing };
     ts_capture_op op;
     ok(ts_capture_start(&what));
     assert_true(ts_capture_fresh(&memory));
@@ -214,9 +208,8 @@ static void the_host_hashes_if_it_is_to(void **state)
 
 // A kernel of 40 parameters, the last of which are objects of this device; all
 // the others look like pointers.
-static void only_parameters_tell_what_is_reached(void **state)
+UNIT_TEST(only_parameters_tell_what_is_reached)
 {
-    (void)state;
     static const ts_capture_vendor exact = { .name = "fake",
                                              .view = view,
                                              .by_parameters = true };
@@ -265,9 +258,8 @@ static void keep_args(ts_capture_memory *memory, const void *args,
 
 // Also where addresses have nothing in common that a search could go by, and
 // where another pointer to the same memory follows.
-static void a_pointer_is_found_at_every_byte(void **state)
+UNIT_TEST(a_pointer_is_found_at_every_byte)
 {
-    (void)state;
     enum { SIZE = 41, PLACES = SIZE - 7 };
     const uint64_t pointer = (uintptr_t)fake + 77;
     uint8_t args[SIZE];
@@ -305,9 +297,8 @@ static void *change(void *bytes)
     return NULL;
 }
 
-static void what_changes_while_it_is_kept_is_whole(void **state)
+UNIT_TEST(what_changes_while_it_is_kept_is_whole)
 {
-    (void)state;
 #ifdef UNDER_TSAN
     skip(); // the race is meant
 #endif
@@ -334,9 +325,8 @@ static void what_changes_while_it_is_kept_is_whole(void **state)
     ts_reader_close(finish(path, &memory)); // verifies it
 }
 
-static void attributes_come_back_in_order(void **state)
+UNIT_TEST(attributes_come_back_in_order)
 {
-    (void)state;
     static const uint64_t offset[3] = { 1, 2, 3 };
     ts_capture_memory memory;
     ts_capture_op op;
@@ -372,9 +362,8 @@ static void attributes_come_back_in_order(void **state)
 }
 
 // Two rows of four bytes, ten apart, from the second byte of the third row.
-static void the_box_of_a_copy_says_what_the_host_gives(void **state)
+UNIT_TEST(the_box_of_a_copy_says_what_the_host_gives)
 {
-    (void)state;
     static const ts_capture_geometry g = { .source_origin = { 1, 2, 0 },
                                            .region = { 4, 2, 1 },
                                            .source_row = 10,
@@ -383,12 +372,12 @@ static void the_box_of_a_copy_says_what_the_host_gives(void **state)
     ts_capture_memory memory;
     ts_capture_op op;
     const char *const path = begin("box.sbt", &memory, &vendor);
-    for (int turn = 0; turn < 2; turn++) {
+    for (int backwards = 0; backwards < 2; backwards++) {
         const uint64_t up = (uintptr_t)host, down = (uintptr_t)fake;
         memset(&op, 0, sizeof op);
         op.head.kind = TS_EVENT_MEMCPY;
-        op.head.source = turn ? down : up;
-        op.head.destination = turn ? up : down;
+        op.head.source = backwards ? down : up;
+        op.head.destination = backwards ? up : down;
         op.head.size = 8;
         assert_true(ts_capture_requested(&op));
         ts_capture_attribute_add(&op, TS_ATTRIBUTE_GEOMETRY, &g, sizeof g);
@@ -408,9 +397,8 @@ static void the_box_of_a_copy_says_what_the_host_gives(void **state)
     ts_reader_close(reader);
 }
 
-static void code_has_a_form_and_options(void **state)
+UNIT_TEST(code_has_a_form_and_options)
 {
-    (void)state;
     ts_capture_memory memory;
     const ts_capture_code code = { .vendor = "fake",
                                    .path = "program",
@@ -429,9 +417,8 @@ static void code_has_a_form_and_options(void **state)
 }
 
 // Images of before had no form; attributes that run past the end are damage.
-static void older_and_damaged_records_are_distinguished(void **state)
+UNIT_TEST(older_and_damaged_records_are_distinguished)
 {
-    (void)state;
     struct {
         ts_capture_operation head;
         ts_capture_attribute attribute;
@@ -465,9 +452,8 @@ static void older_and_damaged_records_are_distinguished(void **state)
 }
 
 // One past the end has no room yet.
-static void there_is_room_for_the_launches_of_each_name(void **state)
+UNIT_TEST(there_is_room_for_the_launches_of_each_name)
 {
-    (void)state;
     ts__cap_state s = { .launches = NULL };
     for (uint32_t name = 0; name < 1000; name++)
         for (uint64_t i = 0; i < 2; i++) {
@@ -481,20 +467,5 @@ static void there_is_room_for_the_launches_of_each_name(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_was_written_is_looked_at_again),
-        cmocka_unit_test(only_what_is_new_is_copied_where_the_device_hashes),
-        cmocka_unit_test(hashes_only_copies_nothing_where_the_device_hashes),
-        cmocka_unit_test(wrong_hashes_of_a_device_are_not_believed),
-        cmocka_unit_test(the_host_hashes_if_it_is_to),
-        cmocka_unit_test(only_parameters_tell_what_is_reached),
-        cmocka_unit_test(a_pointer_is_found_at_every_byte),
-        cmocka_unit_test(what_changes_while_it_is_kept_is_whole),
-        cmocka_unit_test(attributes_come_back_in_order),
-        cmocka_unit_test(the_box_of_a_copy_says_what_the_host_gives),
-        cmocka_unit_test(code_has_a_form_and_options),
-        cmocka_unit_test(there_is_room_for_the_launches_of_each_name),
-        cmocka_unit_test(older_and_damaged_records_are_distinguished),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -13,7 +13,6 @@ typedef struct add_args {
 static void add(const void *args, const ts_vdev_block *block)
 {
     add_args a;
-    (void)block;
     memcpy(&a, args, sizeof a);
     *(uint32_t *)(uintptr_t)a.pointer += a.value;
 }
@@ -24,7 +23,6 @@ static uint32_t *sum;
 
 static int open_all(void **state)
 {
-    (void)state;
     const ts_vdev_desc desc = { .memory_bytes = 1 << 20 };
     vt_open(desc);
     adding = vt_kernel("add", add, sizeof(add_args), 0);
@@ -35,7 +33,6 @@ static int open_all(void **state)
 
 static int close_all(void **state)
 {
-    (void)state;
     ts_capture_stop();
     return ts_vdev_close(vdev) == TS_OK ? 0 : -1;
 }
@@ -110,9 +107,9 @@ static uint32_t found_first(ts_reader *reader)
 
 /* ---- Triggers ------------------------------------------------------------ */
 
-static void a_trigger_captures_the_frames_that_begin_next(void **state)
+UNIT_TEST_WITHIN(a_trigger_captures_the_frames_that_begin_next, open_all,
+                 close_all)
 {
-    (void)state;
     const char *const path = rt_start("frames.sbt", plain);
     arm("frames:2");
     for (uint32_t frame = 1; frame < 12; frame++) {
@@ -130,9 +127,8 @@ static void a_trigger_captures_the_frames_that_begin_next(void **state)
     ts_reader_close(reader);
 }
 
-static void without_frames_the_next_trigger_ends_it(void **state)
+UNIT_TEST_WITHIN(without_frames_the_next_trigger_ends_it, open_all, close_all)
 {
-    (void)state;
     const char *const path = rt_start("toggle.sbt", plain);
     arm("all");
     for (uint32_t i = 1; i < 9; i++) {
@@ -145,9 +141,8 @@ static void without_frames_the_next_trigger_ends_it(void **state)
     ts_reader_close(reader);
 }
 
-static void it_ends_after_so_many_operations(void **state)
+UNIT_TEST_WITHIN(it_ends_after_so_many_operations, open_all, close_all)
 {
-    (void)state;
     const char *const path = rt_start("operations.sbt", plain);
     arm("operations:2");
     for (uint32_t i = 1; i < 12; i++) {
@@ -159,9 +154,9 @@ static void it_ends_after_so_many_operations(void **state)
     ts_reader_close(reader);
 }
 
-static void what_the_device_did_not_take_is_no_operation(void **state)
+UNIT_TEST_WITHIN(what_the_device_did_not_take_is_no_operation, open_all,
+                 close_all)
 {
-    (void)state;
     static const ts_capture_vendor vendor = { .name = "none" };
     ts_capture_memory nothing = { .vendor = &vendor };
     ts_capture_op op = { .head = { .kind = TS_EVENT_KERNEL } };
@@ -180,9 +175,8 @@ static void what_the_device_did_not_take_is_no_operation(void **state)
     ts_reader_close(reader);
 }
 
-static void one_that_is_under_way_at_the_end_counts(void **state)
+UNIT_TEST_WITHIN(one_that_is_in_flight_at_the_end_counts, open_all, close_all)
 {
-    (void)state;
     static const ts_capture_vendor vendor = { .name = "none" };
     ts_capture_memory nothing = { .vendor = &vendor };
     ts_capture_op op = { .head = { .kind = TS_EVENT_KERNEL } };
@@ -198,9 +192,9 @@ static void one_that_is_under_way_at_the_end_counts(void **state)
     ts_reader_close(reader);
 }
 
-static void a_trigger_can_be_taken_back_before_its_frame(void **state)
+UNIT_TEST_WITHIN(a_trigger_can_be_taken_back_before_its_frame, open_all,
+                 close_all)
 {
-    (void)state;
     const char *const path = rt_start("back.sbt", plain);
     arm("frames:1");
     ts_capture_trigger();
@@ -216,9 +210,8 @@ static void a_trigger_can_be_taken_back_before_its_frame(void **state)
     ts_reader_close(reader);
 }
 
-static void a_session_that_ends_says_what_was_kept(void **state)
+UNIT_TEST_WITHIN(a_session_that_ends_says_what_was_kept, open_all, close_all)
 {
-    (void)state;
     const char *const path = rt_start("end.sbt", plain);
     arm("all");
     ts_capture_trigger();
@@ -240,9 +233,8 @@ static void a_session_that_ends_says_what_was_kept(void **state)
     ts_reader_close(reader);
 }
 
-static void a_wish_that_is_refused_changes_nothing(void **state)
+UNIT_TEST_WITHIN(refused_options_change_nothing, open_all, close_all)
 {
-    (void)state;
     char zone[300];
     const char *const path = rt_start("refused.sbt", plain);
     memset(zone, 'z', sizeof zone);
@@ -270,9 +262,8 @@ static void a_wish_that_is_refused_changes_nothing(void **state)
 
 /* ---- Frames -------------------------------------------------------------- */
 
-static void frames_of_a_name_are_what_has_that_name(void **state)
+UNIT_TEST_WITHIN(frames_of_a_name_are_what_has_that_name, open_all, close_all)
 {
-    (void)state;
     const char *const path = rt_start("name.sbt", plain);
     arm("frames:1 frame:step*");
     ts_capture_trigger();
@@ -291,9 +282,8 @@ static void frames_of_a_name_are_what_has_that_name(void **state)
     ts_reader_close(reader);
 }
 
-static void frames_end_a_capture_that_began_at_once(void **state)
+UNIT_TEST_WITHIN(frames_end_a_capture_that_began_at_once, open_all, close_all)
 {
-    (void)state;
     const char *const path = rt_start("once.sbt", plain);
     const ts_capture_desc two = { .frames = 2 };
     ok(ts_capture_start(&two));
@@ -310,9 +300,8 @@ static void frames_end_a_capture_that_began_at_once(void **state)
 
 /* ---- Other processes ----------------------------------------------------- */
 
-static void a_child_keeps_nothing_by_itself(void **state)
+UNIT_TEST_WITHIN(a_child_keeps_nothing_by_itself, open_all, close_all)
 {
-    (void)state;
     int status = 1;
     const char *const path = rt_start("fork.sbt", plain);
     ok(ts_capture_start(NULL));
@@ -333,19 +322,5 @@ static void a_child_keeps_nothing_by_itself(void **state)
 
 int main(void)
 {
-#define T(test) cmocka_unit_test_setup_teardown(test, open_all, close_all)
-    const struct CMUnitTest tests[] = {
-        T(a_trigger_captures_the_frames_that_begin_next),
-        T(without_frames_the_next_trigger_ends_it),
-        T(it_ends_after_so_many_operations),
-        T(what_the_device_did_not_take_is_no_operation),
-        T(one_that_is_under_way_at_the_end_counts),
-        T(a_trigger_can_be_taken_back_before_its_frame),
-        T(a_session_that_ends_says_what_was_kept),
-        T(a_wish_that_is_refused_changes_nothing),
-        T(frames_of_a_name_are_what_has_that_name),
-        T(frames_end_a_capture_that_began_at_once),
-        T(a_child_keeps_nothing_by_itself),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

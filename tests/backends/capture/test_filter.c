@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include <cmocka.h>
+#include "tests/unit.h"
 
 static void set(const char *kinds, const char *names)
 {
@@ -16,9 +16,8 @@ static bool takes(const char *name)
     return ts_filter_name(name, strlen(name));
 }
 
-static void everything_is_captured_by_default(void **state)
+UNIT_TEST(everything_is_captured_by_default)
 {
-    (void)state;
     assert_int_equal(TS_OK, ts_filter_set(NULL));
     for (int kind = 1; kind < TS_EVENT_LIMIT; kind++)
         assert_true(ts_filter_kind((ts_event_kind)kind));
@@ -27,9 +26,8 @@ static void everything_is_captured_by_default(void **state)
     assert_int_equal(0, ts_filter_stack_depth());
 }
 
-static void a_list_of_kinds_takes_these_alone(void **state)
+UNIT_TEST(a_list_of_kinds_takes_these_alone)
 {
-    (void)state;
     set("kernel,zone", NULL);
     assert_true(ts_filter_kind(TS_EVENT_KERNEL));
     assert_true(ts_filter_kind(TS_EVENT_ZONE));
@@ -37,9 +35,8 @@ static void a_list_of_kinds_takes_these_alone(void **state)
     assert_false(ts_filter_kind(TS_EVENT_ZONE_ARG));
 }
 
-static void a_list_that_leaves_out_takes_the_rest(void **state)
+UNIT_TEST(a_list_that_leaves_out_takes_the_rest)
 {
-    (void)state;
     set("-api_call,-gpu", NULL);
     assert_false(ts_filter_kind(TS_EVENT_API_CALL));
     assert_false(ts_filter_kind(TS_EVENT_KERNEL));
@@ -53,9 +50,8 @@ static void a_list_that_leaves_out_takes_the_rest(void **state)
     assert_false(ts_filter_kind(TS_EVENT_API_CALL));
 }
 
-static void every_kind_has_its_name_and_a_group(void **state)
+UNIT_TEST(every_kind_has_its_name_and_a_group)
 {
-    (void)state;
     uint64_t all = 0;
     for (int kind = 1; kind < TS_EVENT_LIMIT; kind++) {
         const char *const name = ts_event_name((uint32_t)kind);
@@ -71,9 +67,8 @@ static void every_kind_has_its_name_and_a_group(void **state)
     assert_int_equal(0, ts_filter_kinds("host") & ts_filter_kinds("gpu"));
 }
 
-static void wrong_filters_change_nothing(void **state)
+UNIT_TEST(wrong_filters_change_nothing)
 {
-    (void)state;
     static const char *const wrong[] = {
         "kernels", "kernel,", ",", "-", "kernel,-kernel", " kernel"
     };
@@ -99,9 +94,8 @@ static void wrong_filters_change_nothing(void **state)
     assert_true(takes(names));
 }
 
-static void names_are_matched_as_a_whole(void **state)
+UNIT_TEST(names_are_matched_as_a_whole)
 {
-    (void)state;
     set(NULL, "gemm");
     assert_true(takes("gemm"));
     assert_false(takes("gemm2"));
@@ -119,9 +113,8 @@ static void names_are_matched_as_a_whole(void **state)
     assert_true(takes(""));
 }
 
-static void a_name_that_is_left_out_is_left_out(void **state)
+UNIT_TEST(a_name_that_is_left_out_is_left_out)
 {
-    (void)state;
     set(NULL, "-nccl*");
     assert_false(takes("ncclAllReduce"));
     assert_true(takes("gemm"));
@@ -131,9 +124,8 @@ static void a_name_that_is_left_out_is_left_out(void **state)
     assert_false(takes("gemm"));
 }
 
-static void a_backslash_takes_the_meaning_away(void **state)
+UNIT_TEST(a_backslash_takes_the_meaning_away)
 {
-    (void)state;
     set(NULL, "f<int\\,long>,\\-x,\\*p,q\\?");
     assert_true(takes("f<int,long>"));
     assert_true(takes("-x"));
@@ -145,18 +137,16 @@ static void a_backslash_takes_the_meaning_away(void **state)
     assert_true(takes("end\\"));
 }
 
-static void matching_takes_no_exponential_time(void **state)
+UNIT_TEST(matching_takes_no_exponential_time)
 {
-    (void)state;
     char text[3000];
     memset(text, 'a', sizeof text);
     set(NULL, "*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b");
     assert_false(ts_filter_name(text, sizeof text));
 }
 
-static void names_may_hold_any_byte(void **state)
+UNIT_TEST(names_may_hold_any_byte)
 {
-    (void)state;
     set(NULL, "a?b");
     assert_true(ts_filter_name("a\0b", 3));
     assert_false(ts_filter_name("a\0b", 2));
@@ -165,9 +155,8 @@ static void names_may_hold_any_byte(void **state)
                                3));
 }
 
-static void a_depth_of_stacks_is_reported(void **state)
+UNIT_TEST(a_depth_of_stacks_is_reported)
 {
-    (void)state;
     const ts_filter_desc desc = { .stack_depth = 32 };
     assert_int_equal(TS_OK, ts_filter_set(&desc));
     assert_int_equal(32, ts_filter_stack_depth());
@@ -177,18 +166,5 @@ static void a_depth_of_stacks_is_reported(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_is_captured_by_default),
-        cmocka_unit_test(a_list_of_kinds_takes_these_alone),
-        cmocka_unit_test(a_list_that_leaves_out_takes_the_rest),
-        cmocka_unit_test(every_kind_has_its_name_and_a_group),
-        cmocka_unit_test(wrong_filters_change_nothing),
-        cmocka_unit_test(names_are_matched_as_a_whole),
-        cmocka_unit_test(a_name_that_is_left_out_is_left_out),
-        cmocka_unit_test(a_backslash_takes_the_meaning_away),
-        cmocka_unit_test(matching_takes_no_exponential_time),
-        cmocka_unit_test(names_may_hold_any_byte),
-        cmocka_unit_test(a_depth_of_stacks_is_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

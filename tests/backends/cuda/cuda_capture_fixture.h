@@ -7,6 +7,7 @@
 
 #include "tests/backends/cupti/cupti_fixture.h"
 
+#include "backends/ts_capture.h"
 #include "tests/backends/capture/capture_fixture.h"
 
 enum { COUNT = 1024, BYTES = 4 * COUNT };
@@ -81,7 +82,6 @@ static uint64_t numbers;
 
 static int start(void **user)
 {
-    (void)user;
     cu_load("libcupti.so");
     cu_set("version", 130001);
     void *const driver =
@@ -102,7 +102,6 @@ static int start(void **user)
 
 static int finish(void **user)
 {
-    (void)user;
     free(cubin);
     return 0;
 }

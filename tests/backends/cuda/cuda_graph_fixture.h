@@ -5,8 +5,11 @@
 #ifndef CUDA_GRAPH_FIXTURE_H
 #define CUDA_GRAPH_FIXTURE_H
 
-#define TRACESMITH_CUDA_EXEC_IMPLEMENTATION
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #define EXECUTOR ts_cuda_executor
+#include "backends/gpu/cuda_abi.h"
 #include "backends/ts_cuda_exec.h"
 #include "tests/backends/cuda/cuda_capture_fixture.h"
 

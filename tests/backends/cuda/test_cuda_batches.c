@@ -19,14 +19,13 @@ static int start_batches(void **user)
 }
 
 // From the host, within the device, and back.
-static void a_batch_of_copies_is_one_operation(void **user)
+UNIT_TEST(a_batch_of_copies_is_one_operation)
 {
     static const uint32_t attributes[6] = { 1 };
     static uint32_t host[COUNT], back[COUNT];
     uint64_t to[3] = { others, others + BYTES / 2, (uintptr_t)back };
     uint64_t from[3] = { (uintptr_t)host, numbers, numbers };
     size_t sizes[3] = { BYTES / 2, BYTES / 2, 64 }, first = 0;
-    (void)user;
     begin_graphs();
     to[0] = others;
     to[1] = others + BYTES / 2;
@@ -61,10 +60,9 @@ static ts__cuda_operand at_memory(uint64_t address, size_t row, size_t height)
     return o;
 }
 
-static void boxes_of_a_batch_keep_their_rows(void **user)
+UNIT_TEST(boxes_of_a_batch_keep_their_rows)
 {
     ts__cuda_batch boxes[2];
-    (void)user;
     begin_graphs();
     memset(boxes, 0, sizeof boxes);
     for (int i = 0; i < 2; i++)
@@ -94,9 +92,5 @@ static void boxes_of_a_batch_keep_their_rows(void **user)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_batch_of_copies_is_one_operation),
-        cmocka_unit_test(boxes_of_a_batch_keep_their_rows),
-    };
-    return cmocka_run_group_tests(tests, start_batches, finish);
+    return unit_run(start_batches, finish);
 }

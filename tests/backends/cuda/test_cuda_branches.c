@@ -105,9 +105,8 @@ static void capture_graph(void)
     end_graphs();
 }
 
-static void branches_run_concurrently(void **user)
+UNIT_TEST(branches_run_concurrently)
 {
-    (void)user;
     begin_graphs();
     ok(cuGraphCreate(&graph, 0));
     // 1 -> 2 -> 3 -> 6, 1 -> 4 -> 6, 5 -> 6, 1 -> 7
@@ -124,19 +123,18 @@ static void branches_run_concurrently(void **user)
                                  { 4, 6 }, { 5, 6 }, { 1, 7 } };
     for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
         assert_true(is_before(edges[i][0], edges[i][1]));
-    const uint8_t apart[][2] = { { 1, 5 }, { 2, 4 }, { 3, 4 }, { 4, 5 },
-                                 { 7, 2 }, { 7, 6 }, { 5, 3 } };
-    for (size_t i = 0; i < sizeof apart / sizeof *apart; i++) {
-        assert_false(is_before(apart[i][0], apart[i][1]));
-        assert_false(is_before(apart[i][1], apart[i][0]));
+    const uint8_t unordered[][2] = { { 1, 5 }, { 2, 4 }, { 3, 4 }, { 4, 5 },
+                                     { 7, 2 }, { 7, 6 }, { 5, 3 } };
+    for (size_t i = 0; i < sizeof unordered / sizeof *unordered; i++) {
+        assert_false(is_before(unordered[i][0], unordered[i][1]));
+        assert_false(is_before(unordered[i][1], unordered[i][0]));
     }
     assert_int_equal(streams_used(), 4);
     rt_close(&trace);
 }
 
-static void a_chain_takes_one_stream_and_no_events(void **user)
+UNIT_TEST(a_chain_takes_one_stream_and_no_events)
 {
-    (void)user;
     begin_graphs();
     ok(cuGraphCreate(&graph, 0));
     for (uint32_t i = 1; i < 20; i++)
@@ -148,9 +146,8 @@ static void a_chain_takes_one_stream_and_no_events(void **user)
     rt_close(&trace);
 }
 
-static void there_are_eight_streams_at_most(void **user)
+UNIT_TEST(there_are_eight_streams_at_most)
 {
-    (void)user;
     begin_graphs();
     ok(cuGraphCreate(&graph, 0));
     for (uint32_t i = 1; i < 30; i++)
@@ -164,9 +161,8 @@ static void there_are_eight_streams_at_most(void **user)
 
 // What comes behind a launch on its stream waits for all of it, and so does a
 // launch of the same graph; events are used again.
-static void a_launch_ends_when_all_of_its_branches_do(void **user)
+UNIT_TEST(a_launch_ends_when_all_of_its_branches_do)
 {
-    (void)user;
     begin_graphs();
     ok(cuGraphCreate(&graph, 0));
     for (uint32_t i = 1; i < 6; i++)
@@ -186,10 +182,9 @@ static void a_launch_ends_when_all_of_its_branches_do(void **user)
 }
 
 // Random graphs: what waits for a node, directly or not, comes after it.
-static void every_edge_of_any_graph_is_kept(void **user)
+UNIT_TEST(every_edge_of_any_graph_is_kept)
 {
     uint64_t random = 88172645463325252u;
-    (void)user;
     for (int round = 0; round < 12; round++) {
         uint64_t all[MOST] = { 0 }; // that come before
         begin_graphs();
@@ -219,12 +214,5 @@ static void every_edge_of_any_graph_is_kept(void **user)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(branches_run_concurrently),
-        cmocka_unit_test(a_chain_takes_one_stream_and_no_events),
-        cmocka_unit_test(there_are_eight_streams_at_most),
-        cmocka_unit_test(a_launch_ends_when_all_of_its_branches_do),
-        cmocka_unit_test(every_edge_of_any_graph_is_kept),
-    };
-    return cmocka_run_group_tests(tests, start_graphs, finish);
+    return unit_run(start_graphs, finish);
 }

@@ -1,12 +1,12 @@
 // Captures of CUDA: the contents and attributes that are captured.
+#define TRACESMITH_CUPTI_IMPLEMENTATION // the test looks inside
 #include "tests/backends/cuda/cuda_capture_fixture.h"
 
-static void a_kernel_is_kept_with_code_arguments_and_memory(void **user)
+UNIT_TEST(a_kernel_is_kept_with_code_arguments_and_memory)
 {
     ts_capture_image image;
     const void *bytes;
     size_t size;
-    (void)user;
     begin();
     ok(cuMemsetD32Async(numbers, 40, COUNT, stream));
     ok(launch(add, numbers + 8, 2));
@@ -36,9 +36,8 @@ static void a_kernel_is_kept_with_code_arguments_and_memory(void **user)
     rt_close(&trace);
 }
 
-static void reads_of_the_capture_are_no_operations(void **user)
+UNIT_TEST(reads_of_the_capture_are_no_operations)
 {
-    (void)user;
     begin();
     for (int i = 0; i < 5; i++)
         ok(launch(add, numbers, 1));
@@ -54,10 +53,9 @@ static void reads_of_the_capture_are_no_operations(void **user)
 }
 
 // CUPTI reports queries like waits.
-static void queries_are_no_waits(void **user)
+UNIT_TEST(queries_are_no_waits)
 {
     void *event;
-    (void)user;
     begin();
     ok(cuEventCreate(&event, 0));
     ok(launch(add, numbers, 1));
@@ -75,11 +73,10 @@ static void queries_are_no_waits(void **user)
     rt_close(&trace);
 }
 
-static void copies_keep_the_hosts_bytes(void **user)
+UNIT_TEST(copies_keep_the_hosts_bytes)
 {
     const uint32_t in = 77;
     uint32_t out = 0;
-    (void)user;
     begin();
     ok(cuMemcpyHtoD_v2(numbers, &in, 4));
     ok(cuMemcpyDtoHAsync_v2(&out, numbers, 4, stream));
@@ -93,7 +90,7 @@ static void copies_keep_the_hosts_bytes(void **user)
     rt_close(&trace);
 }
 
-static void attributes_are_kept_as_they_are(void **user)
+UNIT_TEST(attributes_are_kept_as_they_are)
 {
     const struct {
         uint32_t id, pad, value[16];
@@ -107,7 +104,6 @@ static void attributes_are_kept_as_they_are(void **user)
     uint32_t value = 1;
     void *arguments[] = { &numbers, &value };
     ts_attribute a;
-    (void)user;
     begin();
     ok(cuFuncSetAttribute(add, 8, 64 << 10));
     ok(cuLaunchKernelEx(&how, add, arguments, NULL));
@@ -123,10 +119,9 @@ static void attributes_are_kept_as_they_are(void **user)
     rt_close(&trace);
 }
 
-static void a_kernel_of_a_library_is_found_when_it_is_launched(void **user)
+UNIT_TEST(a_kernel_of_a_library_is_found_when_it_is_launched)
 {
     void *library, *kernel;
-    (void)user;
     begin();
     ok(cuLibraryLoadData(&library, cubin, NULL, NULL, 0, NULL, NULL, 0));
     ok(cuLibraryGetKernel(&kernel, library, "add"));
@@ -138,10 +133,9 @@ static void a_kernel_of_a_library_is_found_when_it_is_launched(void **user)
 }
 
 // Its allocation was not seen; the driver knows it.
-static void memory_of_before_the_session_is_asked_for(void **user)
+UNIT_TEST(memory_of_before_the_session_is_asked_for)
 {
     uint64_t old;
-    (void)user;
     ok(cuMemAlloc_v2(&old, BYTES));
     begin();
     ok(launch(add, old, 1));
@@ -153,11 +147,10 @@ static void memory_of_before_the_session_is_asked_for(void **user)
     rt_close(&trace);
 }
 
-static void a_trigger_finds_modules_of_before_it(void **user)
+UNIT_TEST(a_trigger_finds_modules_of_before_it)
 {
     const ts_capture_desc one = { .operations = 1 };
     const ts_session_desc session = { .path = rt_path("trigger.sbt") };
-    (void)user;
     ok(ts_cupti_configure(NULL));
     ok(ts_capture_arm(&one));
     ok(ts_session_start(&session));
@@ -175,10 +168,9 @@ static void a_trigger_finds_modules_of_before_it(void **user)
     rt_close(&trace);
 }
 
-static void what_is_not_wanted_is_looked_at_again(void **user)
+UNIT_TEST(what_is_not_wanted_is_looked_at_again)
 {
     const ts_capture_desc odd = { .kernels = "add", .first = 1 };
-    (void)user;
     begin_with(&odd);
     ok(launch(add, numbers, 1));
     ok(cuMemsetD32Async(numbers, 20, COUNT, stream));
@@ -196,9 +188,8 @@ static void what_is_not_wanted_is_looked_at_again(void **user)
 }
 
 // Its free was not seen: the known contents are no longer valid.
-static void an_address_that_is_allocated_again_is_looked_at_again(void **user)
+UNIT_TEST(an_address_that_is_allocated_again_is_looked_at_again)
 {
-    (void)user;
     begin();
     ok(cuMemsetD32Async(numbers, 20, COUNT, stream));
     ok(launch(add, numbers, 1));
@@ -211,10 +202,9 @@ static void an_address_that_is_allocated_again_is_looked_at_again(void **user)
     rt_close(&trace);
 }
 
-static void pinned_memory_is_copied_like_any_other_of_the_host(void **user)
+UNIT_TEST(pinned_memory_is_copied_like_any_other_of_the_host)
 {
     uint64_t pinned;
-    (void)user;
     begin();
     ok(cuMemAllocHost_v2(&pinned, BYTES));
     memset((void *)(uintptr_t)pinned, 1, BYTES);
@@ -230,9 +220,8 @@ static void pinned_memory_is_copied_like_any_other_of_the_host(void **user)
 }
 
 // Before CUDA 12.4; the cubin tells it.
-static void a_driver_that_knows_no_parameters_is_no_hindrance(void **user)
+UNIT_TEST(a_driver_that_knows_no_parameters_is_no_hindrance)
 {
-    (void)user;
     begin();
     ok(launch(add, numbers, 1)); // the driver is looked for here
     ts__cs.driver.call.parameter = NULL;
@@ -248,11 +237,10 @@ static void a_driver_that_knows_no_parameters_is_no_hindrance(void **user)
 }
 
 // By what the driver tells, and by what the cubin does.
-static void more_than_4_kib_of_arguments_are_kept(void **user)
+UNIT_TEST(more_than_4_kib_of_arguments_are_kept)
 {
     static uint32_t values[1250], last = 40;
     void *large, *arguments[] = { &numbers, values, &last };
-    (void)user;
     values[1249] = 2;
     begin();
     ok(cuModuleGetFunction(&large, module, "large"));
@@ -274,11 +262,10 @@ static void more_than_4_kib_of_arguments_are_kept(void **user)
     rt_close(&trace);
 }
 
-static void one_call_unmaps_all_that_it_names(void **user)
+UNIT_TEST(one_call_unmaps_all_that_it_names)
 {
     enum { GRANULE = 2 << 20 };
     uint64_t at, handle;
-    (void)user;
     begin();
     const size_t before = ts__cs.range_count;
     ok(cuMemAddressReserve(&at, 3 * GRANULE, 0, 0, 0));
@@ -316,10 +303,9 @@ static uint64_t map_piece(uint64_t at)
 }
 
 // As allocators do that grow: what was there is not looked at again.
-static void a_tensor_in_several_maps_is_kept_whole(void **user)
+UNIT_TEST(a_tensor_in_several_maps_is_kept_whole)
 {
     uint64_t at, handles[2];
-    (void)user;
     begin();
     ok(cuMemAddressReserve(&at, 2 * PIECE, 0, 0, 0));
     handles[0] = map_piece(at);
@@ -347,10 +333,9 @@ static void a_tensor_in_several_maps_is_kept_whole(void **user)
     rt_close(&trace);
 }
 
-static void adjacent_reservations_are_separate(void **user)
+UNIT_TEST(adjacent_reservations_are_separate)
 {
     uint64_t at, behind, handles[2];
-    (void)user;
     begin();
     ok(cuMemAddressReserve(&at, PIECE, 0, 0, 0));
     ok(cuMemAddressReserve(&behind, PIECE, 0, at + PIECE, 0));
@@ -374,23 +359,5 @@ static void adjacent_reservations_are_separate(void **user)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_kernel_is_kept_with_code_arguments_and_memory),
-        cmocka_unit_test(reads_of_the_capture_are_no_operations),
-        cmocka_unit_test(queries_are_no_waits),
-        cmocka_unit_test(copies_keep_the_hosts_bytes),
-        cmocka_unit_test(attributes_are_kept_as_they_are),
-        cmocka_unit_test(a_kernel_of_a_library_is_found_when_it_is_launched),
-        cmocka_unit_test(memory_of_before_the_session_is_asked_for),
-        cmocka_unit_test(a_trigger_finds_modules_of_before_it),
-        cmocka_unit_test(what_is_not_wanted_is_looked_at_again),
-        cmocka_unit_test(an_address_that_is_allocated_again_is_looked_at_again),
-        cmocka_unit_test(pinned_memory_is_copied_like_any_other_of_the_host),
-        cmocka_unit_test(a_driver_that_knows_no_parameters_is_no_hindrance),
-        cmocka_unit_test(more_than_4_kib_of_arguments_are_kept),
-        cmocka_unit_test(one_call_unmaps_all_that_it_names),
-        cmocka_unit_test(a_tensor_in_several_maps_is_kept_whole),
-        cmocka_unit_test(adjacent_reservations_are_separate),
-    };
-    return cmocka_run_group_tests(tests, start, finish);
+    return unit_run(start, finish);
 }

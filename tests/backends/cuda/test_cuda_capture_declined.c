@@ -1,11 +1,11 @@
 // Captures of CUDA: what is declined; threads; drivers that hang.
+#define TRACESMITH_CUPTI_IMPLEMENTATION // the test looks inside
 #include "tests/backends/cuda/cuda_capture_fixture.h"
 
-static void managed_memory_is_declined_and_what_is_recorded_passes(void **user)
+UNIT_TEST(managed_memory_is_declined_and_what_is_recorded_passes)
 {
     uint64_t managed;
     void *graph;
-    (void)user;
     begin();
     ok(cuMemAllocManaged(&managed, BYTES, 2)); // of the host first
     ok(launch(add, managed, 1));
@@ -25,10 +25,9 @@ static void managed_memory_is_declined_and_what_is_recorded_passes(void **user)
 }
 
 // The host must not touch it while it is read.
-static void managed_memory_of_a_device_that_does_not_share_it(void **user)
+UNIT_TEST(managed_memory_of_a_device_that_does_not_share_it)
 {
     uint64_t managed, unseen;
-    (void)user;
     setenv("DOUBLE_CUDA_MANAGED", "0", 1);
     ok(cuMemAllocManaged(&unseen, BYTES, 1));
     begin();
@@ -44,9 +43,8 @@ static void managed_memory_of_a_device_that_does_not_share_it(void **user)
     rt_close(&trace);
 }
 
-static void a_launch_that_fails_is_declined_and_says_so(void **user)
+UNIT_TEST(a_launch_that_fails_is_declined_and_says_so)
 {
-    (void)user;
     begin();
     assert_int_not_equal(
         cuLaunchKernel(add, 0, 1, 1, 1, 1, 1, 0, stream, NULL, NULL), 0);
@@ -66,9 +64,8 @@ static void hurry(const char *kernels)
 }
 
 // The program goes on after a while instead of hanging.
-static void a_driver_that_locks_is_found_out_once(void **user)
+UNIT_TEST(a_driver_that_locks_is_found_out_once)
 {
-    (void)user;
     begin_hasty();
     setenv("DOUBLE_CUDA_LOCK", "2", 1);
     for (int i = 0; i < 20; i++)
@@ -82,12 +79,11 @@ static void a_driver_that_locks_is_found_out_once(void **user)
 }
 
 // Then the calling thread queries the driver, and its state is restored.
-static void a_driver_that_locks_is_asked_by_who_calls(void **user)
+UNIT_TEST(a_driver_that_locks_is_asked_by_who_calls)
 {
     void *before, *after;
     int (*now)(void **);
     void *const symbol = cu_symbol(RTLD_DEFAULT, "cuCtxGetCurrent");
-    (void)user;
     memcpy(&now, &symbol, sizeof now);
     begin_hasty();
     ok(now(&before));
@@ -122,10 +118,9 @@ static void *launch_many(void *user)
     return NULL;
 }
 
-static void threads_alternate(void **user)
+UNIT_TEST(threads_alternate)
 {
     pthread_t threads[3];
-    (void)user;
     begin();
     for (int i = 0; i < 3; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, launch_many, add),
@@ -165,11 +160,10 @@ static void *ask_many(void *user)
     return (void *)wrong;
 }
 
-static void threads_get_their_own_answers(void **user)
+UNIT_TEST(threads_get_their_own_answers)
 {
     pthread_t threads[4];
     void *wrong;
-    (void)user;
     begin();
     ok(launch(add, numbers, 1));
     for (uintptr_t i = 0; i < 4; i++)
@@ -195,7 +189,7 @@ static void *allocate(void *user)
 }
 
 // While memory is read, another thread waits in vain for the lock.
-static int copy_beside(void *to, uint64_t from, size_t size, void *where)
+static int copy_around(void *to, uint64_t from, size_t size, void *where)
 {
     ts__cs.driver.call.to_host = copy_down;
     ts__cap_now.desc.drain_ms = 1;
@@ -206,13 +200,12 @@ static int copy_beside(void *to, uint64_t from, size_t size, void *where)
     return copy_down(to, from, size, where);
 }
 
-static void what_did_not_run_alone_is_declined(void **user)
+UNIT_TEST(what_did_not_run_alone_is_declined)
 {
-    (void)user;
     begin();
     ok(launch(add, numbers, 1));
     copy_down = ts__cs.driver.call.to_host;
-    ts__cs.driver.call.to_host = copy_beside;
+    ts__cs.driver.call.to_host = copy_around;
     ok(launch(add, numbers, 1));
     assert_ptr_equal(ts__cs.driver.call.to_host, copy_down);
     pthread_join(intruder, NULL);
@@ -274,22 +267,19 @@ static void work_without_a_stream_is_waited_for(bool old)
     rt_close(&trace);
 }
 
-static void work_of_a_stream_that_is_gone_is_waited_for(void **user)
+UNIT_TEST(work_of_a_stream_that_is_gone_is_waited_for)
 {
-    (void)user;
     work_without_a_stream_is_waited_for(false);
 }
 
-static void drivers_without_an_event_for_all_hold_up_captures(void **user)
+UNIT_TEST(drivers_without_an_event_for_all_hold_up_captures)
 {
-    (void)user;
     work_without_a_stream_is_waited_for(true);
 }
 
 // The last one: nothing of this driver works afterwards.
-static void a_device_that_hangs_costs_its_bound(void **user)
+UNIT_TEST(a_device_that_hangs_costs_its_bound)
 {
-    (void)user;
     begin();
     ok(launch(add, numbers, 1));
     hurry(NULL);
@@ -306,19 +296,5 @@ static void a_device_that_hangs_costs_its_bound(void **user)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            managed_memory_is_declined_and_what_is_recorded_passes),
-        cmocka_unit_test(managed_memory_of_a_device_that_does_not_share_it),
-        cmocka_unit_test(a_launch_that_fails_is_declined_and_says_so),
-        cmocka_unit_test(a_driver_that_locks_is_found_out_once),
-        cmocka_unit_test(a_driver_that_locks_is_asked_by_who_calls),
-        cmocka_unit_test(threads_alternate),
-        cmocka_unit_test(threads_get_their_own_answers),
-        cmocka_unit_test(what_did_not_run_alone_is_declined),
-        cmocka_unit_test(work_of_a_stream_that_is_gone_is_waited_for),
-        cmocka_unit_test(drivers_without_an_event_for_all_hold_up_captures),
-        cmocka_unit_test(a_device_that_hangs_costs_its_bound),
-    };
-    return cmocka_run_group_tests(tests, start, finish);
+    return unit_run_alone(start, finish);
 }

@@ -1,4 +1,5 @@
 // Captures of CUDA: handles in arguments (textures, tensor maps).
+#define TRACESMITH_CUPTI_IMPLEMENTATION // the test looks inside
 #include "tests/backends/cuda/cuda_capture_fixture.h"
 
 /* ---- Tensor maps -------------------------------------------------------- */
@@ -45,10 +46,9 @@ static ts__cuda_tensor map_of(size_t index)
     return tensor;
 }
 
-static void a_tensor_map_reaches_the_memory_that_it_is_of(void **user)
+UNIT_TEST(a_tensor_map_reaches_the_memory_that_it_is_of)
 {
     map_arguments a = { .value = 2 };
-    (void)user;
     begin();
     ok(make_map(a.map, numbers, 64));
     ok(cuMemsetD32Async(numbers, 40, COUNT, stream));
@@ -76,12 +76,11 @@ static void a_tensor_map_reaches_the_memory_that_it_is_of(void **user)
 }
 
 // Where one chunk ends and the next begins.
-static void a_tensor_map_in_memory_is_seen(void **user)
+UNIT_TEST(a_tensor_map_in_memory_is_seen)
 {
     map_arguments a = { .value = 1 };
     uint64_t there;
     uint32_t value = 5;
-    (void)user;
     begin();
     ok(cuMemAlloc_v2(&there, 2 * TS_CAPTURE_CHUNK));
     uint64_t at = there + TS_CAPTURE_CHUNK - 64;
@@ -103,11 +102,10 @@ static void a_tensor_map_in_memory_is_seen(void **user)
     rt_close(&trace);
 }
 
-static void maps_of_all_kinds_are_known_by_what_made_them(void **user)
+UNIT_TEST(maps_of_all_kinds_are_known_by_what_made_them)
 {
     static const int lower[3] = { -1, -2, 0 }, upper[3] = { 1, 2, 0 };
     map_arguments a = { .value = 1 };
-    (void)user;
     begin();
     ok(cuTensorMapEncodeIm2col(a.map, 6, 5, numbers, dims, strides, lower,
                                upper, 64, 128, steps, 0, 3, 1, 1));
@@ -134,11 +132,10 @@ static void maps_of_all_kinds_are_known_by_what_made_them(void **user)
     rt_close(&trace);
 }
 
-static void a_map_with_another_address_is_of_other_memory(void **user)
+UNIT_TEST(a_map_with_another_address_is_of_other_memory)
 {
     map_arguments a = { .value = 1 };
     uint64_t other;
-    (void)user;
     begin();
     ok(cuMemAlloc_v2(&other, BYTES));
     ok(make_map(a.map, other, 48));
@@ -155,10 +152,9 @@ static void a_map_with_another_address_is_of_other_memory(void **user)
     rt_close(&trace);
 }
 
-static void the_oldest_maps_are_forgotten_and_counted(void **user)
+UNIT_TEST(the_oldest_maps_are_forgotten_and_counted)
 {
     map_arguments first = { .value = 1 }, second = { .value = 1 }, a;
-    (void)user;
     begin();
     ok(make_map(first.map, numbers, 1));
     ok(make_map(second.map, numbers, 2));
@@ -209,12 +205,11 @@ static int launch_textured(uint64_t handle, uint64_t to)
                           arguments, NULL);
 }
 
-static void a_texture_of_memory_is_kept_with_it(void **user)
+UNIT_TEST(a_texture_of_memory_is_kept_with_it)
 {
     uint64_t from;
     ts_attribute a;
     ts__cuda_texture t;
-    (void)user;
     begin();
     ok(cuMemAlloc_v2(&from, BYTES));
     ok(cuMemsetD32Async(from, 7, COUNT, stream));
@@ -246,10 +241,9 @@ static void a_texture_of_memory_is_kept_with_it(void **user)
     rt_close(&trace);
 }
 
-static void textures_of_arrays_and_surfaces_are_declined(void **user)
+UNIT_TEST(textures_of_arrays_and_surfaces_are_declined)
 {
     uint64_t surface;
-    (void)user;
     begin();
     assert_int_not_equal( // of an array alone
         cuSurfObjectCreate(&surface, resource_of(TS__CUDA_LINEAR, numbers)), 0);
@@ -269,14 +263,5 @@ static void textures_of_arrays_and_surfaces_are_declined(void **user)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_tensor_map_reaches_the_memory_that_it_is_of),
-        cmocka_unit_test(a_tensor_map_in_memory_is_seen),
-        cmocka_unit_test(maps_of_all_kinds_are_known_by_what_made_them),
-        cmocka_unit_test(a_map_with_another_address_is_of_other_memory),
-        cmocka_unit_test(the_oldest_maps_are_forgotten_and_counted),
-        cmocka_unit_test(a_texture_of_memory_is_kept_with_it),
-        cmocka_unit_test(textures_of_arrays_and_surfaces_are_declined),
-    };
-    return cmocka_run_group_tests(tests, start, finish);
+    return unit_run(start, finish);
 }

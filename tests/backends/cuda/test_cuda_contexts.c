@@ -1,4 +1,5 @@
 // Captures of CUDA: contexts that are destroyed, with all that belongs to them.
+#define TRACESMITH_CUPTI_IMPLEMENTATION // the test looks inside
 #include "tests/backends/cuda/cuda_capture_fixture.h"
 
 #define CONTEXT_CALLS(X) \
@@ -92,11 +93,10 @@ static kept kept_now(void)
     return k;
 }
 
-static void a_context_that_goes_takes_what_is_of_it(void **user)
+UNIT_TEST(a_context_that_goes_takes_what_is_of_it)
 {
     uint64_t managed, there, handle;
     const uint64_t piece = 2 << 20;
-    (void)user;
     begin();
     ok(launch(add, numbers, 1));
     const kept before = kept_now();
@@ -135,14 +135,13 @@ static void a_context_that_goes_takes_what_is_of_it(void **user)
 
 // More of them than there are places for at a time; each is hashed by a kernel
 // that is loaded into it.
-static void contexts_with_handles_of_before_are_others(void **user)
+UNIT_TEST(contexts_with_handles_of_before_are_others)
 {
     enum { MANY = 20 };
     const ts_capture_desc what = { .drain_ms = 60000,
                                    .hash = TS_CAPTURE_HASH_DEVICE };
-    uint64_t told = 0;
+    uint64_t so_far = 0;
     scene first;
-    (void)user;
     begin_with(&what);
     for (uint32_t i = 0; i < MANY; i++) {
         const scene s = scene_made();
@@ -153,8 +152,8 @@ static void contexts_with_handles_of_before_are_others(void **user)
         ok(cuMemsetD32Async(s.numbers, 10 * i, COUNT, s.stream));
         ok(launch_in(&s, 1));
         ok(launch_in(&s, 0)); // so there is something that is as it was
-        assert_true(ts_capture_result().device_bytes > told);
-        told = ts_capture_result().device_bytes;
+        assert_true(ts_capture_result().device_bytes > so_far);
+        so_far = ts_capture_result().device_bytes;
         ok(cuCtxDestroy_v2(s.context));
     }
     end();
@@ -172,10 +171,9 @@ static void contexts_with_handles_of_before_are_others(void **user)
     rt_close(&trace);
 }
 
-static void a_reset_ends_the_first_context(void **user)
+UNIT_TEST(a_reset_ends_the_first_context)
 {
     void *context;
-    (void)user;
     begin();
     const kept none = { 0 };
     ok(launch(add, numbers, 1));
@@ -198,11 +196,10 @@ static void a_reset_ends_the_first_context(void **user)
     rt_close(&trace);
 }
 
-static void who_lets_go_last_ends_a_primary_context(void **user)
+UNIT_TEST(who_lets_go_last_ends_a_primary_context)
 {
     void *context;
     scene s;
-    (void)user;
     begin();
     ok(cuDevicePrimaryCtxRetain(&context, 1));
     ok(cuDevicePrimaryCtxRetain(&context, 1));
@@ -232,11 +229,10 @@ static void *launch_for_ever(void *user)
 }
 
 // The bound is longer than any run of this test.
-static void who_asks_about_a_context_that_goes_waits_no_longer(void **user)
+UNIT_TEST(who_asks_about_a_context_that_goes_waits_no_longer)
 {
     const ts_capture_desc patient = { .drain_ms = 3600000 };
     pthread_t thread;
-    (void)user;
     begin_with(&patient);
     scene s = scene_made();
     ok(launch_in(&s, 1));
@@ -258,10 +254,9 @@ static void who_asks_about_a_context_that_goes_waits_no_longer(void **user)
 
 // It waits for operations that are launched after it, so it is not waited for,
 // which would take an hour.
-static void a_kernel_that_needs_others_is_let_through(void **user)
+UNIT_TEST(a_kernel_that_needs_others_is_let_through)
 {
     const ts_capture_desc patient = { .drain_ms = 3600000 };
-    (void)user;
     begin_with(&patient);
     scene s = scene_made();
     ok(launch_in(&s, 1));
@@ -293,11 +288,10 @@ static bool capture_goes_on(bool goes_on)
 
 // A capture on another thread may wait for a kernel that waits for this thread.
 // Waiting for that capture would take an hour, too.
-static void what_others_need_waits_for_no_capture(void **user)
+UNIT_TEST(what_others_need_waits_for_no_capture)
 {
     const ts_capture_desc patient = { .drain_ms = 3600000 };
     void *function, *graph, *ready;
-    (void)user;
     begin_with(&patient);
     ok(cuModuleGetFunction(&function, module, "ncclDevKernel_Double"));
     ok(cuStreamBeginCapture_v2(stream, 0));
@@ -333,10 +327,9 @@ static void *come_and_go(void *user)
     return user;
 }
 
-static void contexts_are_destroyed_during_captures(void **user)
+UNIT_TEST(contexts_are_destroyed_during_captures)
 {
     pthread_t threads[3];
-    (void)user;
     begin();
     for (int i = 0; i < 3; i++)
         ok(pthread_create(&threads[i], NULL, come_and_go, NULL));
@@ -366,9 +359,8 @@ static scene scene_of_before(void)
     return s;
 }
 
-static void a_context_that_went_between_sessions_is_another(void **user)
+UNIT_TEST(a_context_that_went_between_sessions_is_another)
 {
-    (void)user;
     const scene before = scene_of_before();
     ok(launch(add, numbers, 1));
     const scene s = scene_made();
@@ -384,10 +376,9 @@ static void a_context_that_went_between_sessions_is_another(void **user)
 }
 
 // The driver is asked for the first time when the other one has a module.
-static void what_it_loaded_before_anybody_asked_stays(void **user)
+UNIT_TEST(what_it_loaded_before_anybody_asked_stays)
 {
     ts_attribute a;
-    (void)user;
     const scene before = scene_of_before(), s = scene_made();
     assert_ptr_equal(s.context, before.context);
     ok(launch_in(&s, 1));
@@ -405,15 +396,13 @@ static void what_it_loaded_before_anybody_asked_stays(void **user)
 
 static bool find_nothing(ts__cs_driver *d)
 {
-    (void)d;
     return false;
 }
 
-static void another_vendor_begins_anew(void **user)
+UNIT_TEST(another_vendor_begins_anew)
 {
     static const ts__cs_vendor other = { .refusal = "capture.other",
                                          .find = find_nothing };
-    (void)user;
     begin();
     ok(launch(add, numbers, 1));
     assert_true(ts__cs.driver.own_count > 0);
@@ -434,18 +423,5 @@ static void another_vendor_begins_anew(void **user)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_context_that_goes_takes_what_is_of_it),
-        cmocka_unit_test(contexts_with_handles_of_before_are_others),
-        cmocka_unit_test(who_lets_go_last_ends_a_primary_context),
-        cmocka_unit_test(contexts_are_destroyed_during_captures),
-        cmocka_unit_test(a_context_that_went_between_sessions_is_another),
-        cmocka_unit_test(what_it_loaded_before_anybody_asked_stays),
-        cmocka_unit_test(another_vendor_begins_anew),
-        cmocka_unit_test(who_asks_about_a_context_that_goes_waits_no_longer),
-        cmocka_unit_test(a_kernel_that_needs_others_is_let_through),
-        cmocka_unit_test(what_others_need_waits_for_no_capture),
-        cmocka_unit_test(a_reset_ends_the_first_context),
-    };
-    return cmocka_run_group_tests(tests, start_contexts, finish);
+    return unit_run(start_contexts, finish);
 }

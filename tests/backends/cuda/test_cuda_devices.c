@@ -76,9 +76,8 @@ static uint32_t device_number(uint32_t track)
     return (uint32_t)t.number;
 }
 
-static void a_node_is_of_the_device_of_its_context(void **user)
+UNIT_TEST(a_node_is_of_the_device_of_its_context)
 {
-    (void)user;
     begin_devices();
     ok(cuGraphCreate(&graph, 0));
     add_biased(biased, numbers, 1);
@@ -111,9 +110,8 @@ static void a_node_is_of_the_device_of_its_context(void **user)
 }
 
 // Its context may be gone with it, so that its place cannot be queried.
-static void a_node_of_code_that_went_elsewhere_is_declined(void **user)
+UNIT_TEST(a_node_of_code_that_went_elsewhere_is_declined)
 {
-    (void)user;
     begin_devices();
     ok(cuGraphCreate(&graph, 0));
     add_biased(far_biased, far_numbers, 2);
@@ -127,11 +125,10 @@ static void a_node_of_code_that_went_elsewhere_is_declined(void **user)
 
 // A kernel of a library exists in each context. The node says in which one it
 // runs, where it may not have been loaded before.
-static void a_node_of_a_library_is_of_its_context(void **user)
+UNIT_TEST(a_node_of_a_library_is_of_its_context)
 {
     void *library, *kernel, *node;
     uint32_t value = 5;
-    (void)user;
     begin_devices();
     ok(cuLibraryLoadData(&library, cubin, NULL, NULL, 0, NULL, NULL, 0));
     ok(cuLibraryGetKernel(&kernel, library, "add"));
@@ -163,11 +160,10 @@ static void a_node_of_a_library_is_of_its_context(void **user)
 }
 
 // The context is that of the stream, not that of the thread.
-static void a_kernel_of_a_library_is_of_its_streams_context(void **user)
+UNIT_TEST(a_kernel_of_a_library_is_of_its_streams_context)
 {
     void *library, *kernel, *far;
     uint32_t value = 5, variables = 0;
-    (void)user;
     begin_devices();
     ok(cuLibraryLoadData(&library, cubin, NULL, NULL, 0, NULL, NULL, 0));
     ok(cuLibraryGetKernel(&kernel, library, "biased"));
@@ -199,13 +195,12 @@ static uint32_t device_of_region(const ts_capture *c, uint64_t address)
 }
 
 // What hashes it is a kernel: in the context of the other device's memory.
-static void a_copy_between_devices_is_kept_and_runs_again(void **user)
+UNIT_TEST(a_copy_between_devices_is_kept_and_runs_again)
 {
     enum { MANY = 300 << 10 };
     const ts_capture_desc what = { .drain_ms = 60000,
                                    .hash = TS_CAPTURE_HASH_DEVICE };
     uint64_t unseen;
-    (void)user;
     ok(cuCtxCreate_v2(&second, 0, 1));
     ok(cuMemAlloc_v2(&unseen, MANY)); // nobody sees that
     ok(cuCtxSetCurrent(first));
@@ -232,10 +227,9 @@ static void a_copy_between_devices_is_kept_and_runs_again(void **user)
 }
 
 // What runs there may write what is looked at.
-static void a_default_stream_of_another_device_is_waited_for(void **user)
+UNIT_TEST(a_default_stream_of_another_device_is_waited_for)
 {
     uint32_t value = 1;
-    (void)user;
     ok(cuCtxSetCurrent(first));
     begin_hasty();
     ok(launch(add, numbers, 1));
@@ -264,13 +258,5 @@ static void a_default_stream_of_another_device_is_waited_for(void **user)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_node_is_of_the_device_of_its_context),
-        cmocka_unit_test(a_node_of_code_that_went_elsewhere_is_declined),
-        cmocka_unit_test(a_node_of_a_library_is_of_its_context),
-        cmocka_unit_test(a_kernel_of_a_library_is_of_its_streams_context),
-        cmocka_unit_test(a_copy_between_devices_is_kept_and_runs_again),
-        cmocka_unit_test(a_default_stream_of_another_device_is_waited_for),
-    };
-    return cmocka_run_group_tests(tests, start_devices, finish);
+    return unit_run(start_devices, finish);
 }

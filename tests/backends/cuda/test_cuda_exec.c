@@ -34,7 +34,6 @@ static void ok(ts_result result)
 
 static int start(void **user)
 {
-    (void)user;
     // Its soname makes it the driver of this process.
     if (!dlopen(double_path(DRIVER), RTLD_NOW | RTLD_GLOBAL)) return -1;
     cubin = double_read(CODE, &cubin_size);
@@ -43,7 +42,6 @@ static int start(void **user)
 
 static int finish(void **user)
 {
-    (void)user;
     free(cubin);
     return 0;
 }
@@ -104,14 +102,13 @@ static uint32_t number_at(uint64_t address)
 
 /* ---- Addresses ---------------------------------------------------------- */
 
-static void memory_has_its_old_addresses_and_kernels_run_on_it(void **user)
+UNIT_TEST(memory_has_its_old_addresses_and_kernels_run_on_it)
 {
     // Two allocations of one granule, and one far away.
     const ts_executor_range ranges[] = { { AT + 512, BYTES, 0, NULL },
                                          { AT + 8192, BYTES, 0, NULL },
                                          { AT + (1u << 30), 100, 0, NULL } };
     uint32_t numbers[COUNT] = { 40 };
-    (void)user;
     begin(ranges, 3);
     for (size_t i = 0; i < 3; i++) {
         uint64_t address = ranges[i].address;
@@ -128,11 +125,10 @@ static void memory_has_its_old_addresses_and_kernels_run_on_it(void **user)
     end();
 }
 
-static void an_address_that_is_refused_is_tried_again(void **user)
+UNIT_TEST(an_address_that_is_refused_is_tried_again)
 {
     const ts_executor_range range = { AT, BYTES, 0, NULL };
     uint64_t address = AT;
-    (void)user;
     setenv("DOUBLE_CUDA_REFUSE", "3", 1);
     begin(&range, 1);
     ok(x->allocate(state, 0, &address, BYTES));
@@ -141,14 +137,13 @@ static void an_address_that_is_refused_is_tried_again(void **user)
     unsetenv("DOUBLE_CUDA_REFUSE");
 }
 
-static void what_cannot_have_its_address_lies_elsewhere(void **user)
+UNIT_TEST(what_cannot_have_its_address_lies_elsewhere)
 {
     const ts_executor_range ranges[] = { { AT, BYTES, 0, NULL } };
     void *const taken =
         mmap((void *)(uintptr_t)AT, 4096, PROT_READ,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     uint64_t address = AT;
-    (void)user;
     assert_int_equal((uintptr_t)taken, AT);
     begin(ranges, 1);
     ok(x->allocate(state, 0, &address, BYTES));
@@ -161,13 +156,12 @@ static void what_cannot_have_its_address_lies_elsewhere(void **user)
     munmap(taken, 4096);
 }
 
-static void hostile_ranges_only_lie_elsewhere(void **user)
+UNIT_TEST(hostile_ranges_only_lie_elsewhere)
 {
     const ts_executor_range ranges[] = {
         { 1, UINT64_C(1) << 47, 0, NULL },
         { UINT64_MAX - 4096, 4000, 0, NULL },
     };
-    (void)user;
     begin(ranges, 2);
     for (size_t i = 0; i < 2; i++) {
         uint64_t address = ranges[i].address;
@@ -179,7 +173,7 @@ static void hostile_ranges_only_lie_elsewhere(void **user)
 
 /* ---- Code --------------------------------------------------------------- */
 
-static void code_of_another_kind_is_refused_with_a_word(void **user)
+UNIT_TEST(code_of_another_kind_is_refused_with_a_word)
 {
     const ts_executor_code file = { .bytes = cubin, .size = cubin_size };
     const ts_executor_code gone = { .form = FORM };
@@ -197,7 +191,6 @@ static void code_of_another_kind_is_refused_with_a_word(void **user)
     uint8_t *const far_bytes = malloc(cubin_size);
     Elf64_Ehdr e;
     Elf64_Shdr s;
-    (void)user;
     assert_non_null(far_bytes);
     const ts_executor_code far_away = { .bytes = far_bytes,
                                         .size = cubin_size,
@@ -241,11 +234,10 @@ static void code_of_another_kind_is_refused_with_a_word(void **user)
     end();
 }
 
-static void a_variable_is_found_by_the_number_of_its_symbol(void **user)
+UNIT_TEST(a_variable_is_found_by_the_number_of_its_symbol)
 {
     ts_cuda_code code;
     uint64_t address = 0;
-    (void)user;
     begin(NULL, 0);
     assert_true(ts_cuda_code_open(&code, cubin, cubin_size));
     for (uint32_t i = 0; i < code.symbol_count; i++) {
@@ -262,13 +254,12 @@ static void a_variable_is_found_by_the_number_of_its_symbol(void **user)
 
 #ifndef TEST_HIP
 // Each fills its own, and its kernels read that.
-static void a_variable_is_each_devices_own(void **user)
+UNIT_TEST(a_variable_is_each_devices_own)
 {
     const ts_executor_range ranges[] = { { AT, BYTES, 0, NULL },
                                          { AT + (1u << 30), BYTES, 1, NULL } };
     uint64_t found[2], streams[2];
     ts_cuda_code code;
-    (void)user;
     setenv("DOUBLE_CUDA_DEVICES", "2", 1);
     ok(x->open(&state, 2, ranges, 2, why, sizeof why));
     load();
@@ -310,7 +301,7 @@ static int count_peer_copy(uint64_t to, void *to_context, uint64_t from,
 }
 
 // The only way of devices that cannot access each other's memory.
-static void a_copy_between_devices_is_one_of_peers(void **user)
+UNIT_TEST(a_copy_between_devices_is_one_of_peers)
 {
     const ts_executor_range ranges[] = {
         { AT, BYTES, 0, NULL },
@@ -318,7 +309,6 @@ static void a_copy_between_devices_is_one_of_peers(void **user)
         { AT + (1u << 30), BYTES, 1, NULL },
     };
     const uint32_t number = 7;
-    (void)user;
     setenv("DOUBLE_CUDA_DEVICES", "2", 1);
     ok(x->open(&state, 2, ranges, 3, why, sizeof why));
     load();
@@ -366,10 +356,9 @@ static ts_result launch_with(const uint8_t *bytes, const uint8_t *end)
     return x->launch(state, stream, &launch);
 }
 
-static void attributes_are_given_again_or_refused(void **user)
+UNIT_TEST(attributes_are_given_again_or_refused)
 {
     uint8_t bytes[400];
-    (void)user;
     begin(NULL, 0);
     // So much shared memory wants a word to the function first, which is the
     // record's, or ours where it has none.
@@ -388,13 +377,12 @@ static void attributes_are_given_again_or_refused(void **user)
     end();
 }
 #else
-static void a_cooperative_launch_is_one_again(void **user)
+UNIT_TEST(a_cooperative_launch_is_one_again)
 {
     const ts_executor_range range = { AT, BYTES, 0, NULL };
     const add_args args = { AT, 6 };
     uint8_t bytes[16];
     uint64_t a = AT;
-    (void)user;
     begin(&range, 1);
     ok(x->allocate(state, 0, &a, BYTES));
     ts_executor_launch launch = launch_of("add", &args, 12);
@@ -412,13 +400,12 @@ static void a_cooperative_launch_is_one_again(void **user)
 }
 #endif
 
-static void copies_and_memsets_of_all_widths(void **user)
+UNIT_TEST(copies_and_memsets_of_all_widths)
 {
     uint64_t a = AT, b = AT + BYTES;
     const ts_executor_range range = { AT, 2 * BYTES, 0, NULL };
     uint32_t numbers[COUNT] = { 5, 6, 7 }, back[COUNT] = { 0 };
     uint8_t pattern[16];
-    (void)user;
     begin(&range, 1);
     ok(x->allocate(state, 0, &a, BYTES));
     ok(x->allocate(state, 0, &b, BYTES));
@@ -458,7 +445,7 @@ static ts_attributes attributes_of(const geometry *g)
 }
 
 // A box of 8 x 2 x 2 bytes out of one of 16 x 4 x 3, into one of 8 x 2 x 2.
-static void boxes_are_copied_slice_by_slice(void **user)
+UNIT_TEST(boxes_are_copied_slice_by_slice)
 {
     uint64_t a = AT;
     const ts_executor_range range = { AT, BYTES, 0, NULL };
@@ -471,7 +458,6 @@ static void boxes_are_copied_slice_by_slice(void **user)
                              .destination_row = 8,
                              .destination_slice = 16 } };
     uint8_t from[16 * 4 * 3], back[32];
-    (void)user;
     for (uint8_t i = 0; i < sizeof from; i++)
         from[i] = i;
     begin(&range, 1);
@@ -491,7 +477,7 @@ static void boxes_are_copied_slice_by_slice(void **user)
     end();
 }
 
-static void rows_are_set_and_what_is_between_stays(void **user)
+UNIT_TEST(rows_are_set_and_what_is_between_stays)
 {
     uint64_t a = AT;
     const ts_executor_range range = { AT, BYTES, 0, NULL };
@@ -500,7 +486,6 @@ static void rows_are_set_and_what_is_between_stays(void **user)
                            { .region = { 8, 3, 1 },
                              .destination_row = 16,
                              .destination_slice = 48 } };
-    (void)user;
     begin(&range, 1);
     ok(x->allocate(state, 0, &a, BYTES));
     const ts_executor_set set = { .destination = a,
@@ -515,11 +500,10 @@ static void rows_are_set_and_what_is_between_stays(void **user)
 }
 #endif
 
-static void a_graph_runs_when_it_is_launched_and_as_often(void **user)
+UNIT_TEST(a_graph_runs_when_it_is_launched_and_as_often)
 {
     const ts_executor_range range = { AT, BYTES, 0, NULL };
     uint64_t a = AT, graph = 0;
-    (void)user;
     begin(&range, 1);
     ok(x->allocate(state, 0, &a, BYTES));
     ok(x->graph_begin(state, stream));
@@ -534,11 +518,10 @@ static void a_graph_runs_when_it_is_launched_and_as_often(void **user)
     end();
 }
 
-static void other_streams_join_a_graph_by_events(void **user)
+UNIT_TEST(other_streams_join_a_graph_by_events)
 {
     const ts_executor_range range = { AT, BYTES, 0, NULL };
     uint64_t a = AT, graph, other, event, origin;
-    (void)user;
     begin(&range, 1);
     ok(x->allocate(state, 0, &a, BYTES));
     ok(x->stream(state, 0, TS_STREAM_NON_BLOCKING, &origin));
@@ -558,10 +541,9 @@ static void other_streams_join_a_graph_by_events(void **user)
     end();
 }
 
-static void streams_order_themselves_by_events(void **user)
+UNIT_TEST(streams_order_themselves_by_events)
 {
     uint64_t other, event;
-    (void)user;
     begin(NULL, 0);
     ok(x->stream(state, 0, TS_STREAM_LEGACY_DEFAULT, &other));
     ok(x->event(state, stream, &event));
@@ -609,11 +591,10 @@ static ts_result launch_map(const ts__cuda_tensor *t, uint32_t value)
     return x->launch(state, stream, &launch);
 }
 
-static void a_tensor_map_is_valid_where_its_memory_has_its_address(void **user)
+UNIT_TEST(a_tensor_map_is_valid_where_its_memory_has_its_address)
 {
     const ts_executor_range range = { AT, BYTES, 0, NULL };
     uint64_t at = AT, elsewhere = AT + (1u << 30);
-    (void)user;
     begin(&range, 1);
     ok(x->allocate(state, 0, &at, BYTES));
     const ts__cuda_tensor t = map_at(AT);
@@ -636,11 +617,10 @@ static void a_tensor_map_is_valid_where_its_memory_has_its_address(void **user)
     end();
 }
 
-static void a_driver_that_makes_other_tensor_maps_is_found_out(void **user)
+UNIT_TEST(a_driver_that_makes_other_tensor_maps_is_found_out)
 {
     const ts_executor_range range = { AT, BYTES, 0, NULL };
     uint64_t at = AT;
-    (void)user;
     begin(&range, 1);
     ok(x->allocate(state, 0, &at, BYTES));
     const ts__cuda_tensor t = map_at(AT);
@@ -673,7 +653,7 @@ static ts_result launch_texture(const ts__cuda_texture *t, uint64_t third)
     return x->launch(state, stream, &launch);
 }
 
-static void textures_have_their_handles_again_or_large_ones_change(void **user)
+UNIT_TEST(textures_have_their_handles_again_or_large_ones_change)
 {
     const ts_executor_range range = { AT, 2 * BYTES, 0, NULL };
     const ts_executor_set four = { .destination = AT, .size = 1, .value = 4 };
@@ -683,7 +663,6 @@ static void textures_have_their_handles_again_or_large_ones_change(void **user)
         .handle = 40, .resource = { .type = TS__CUDA_LINEAR, .address = AT }
     };
     const uint64_t size = BYTES;
-    (void)user;
     memcpy(t.resource.more + 8, &size, sizeof size);
     begin(&range, 1);
     ok(x->allocate(state, 0, &at, 2 * BYTES));
@@ -715,9 +694,8 @@ static void textures_have_their_handles_again_or_large_ones_change(void **user)
 
 /* ---- What goes wrong ---------------------------------------------------- */
 
-static void no_device_is_one_sentence(void **user)
+UNIT_TEST(no_device_is_one_sentence)
 {
-    (void)user;
     setenv("DOUBLE_CUDA_DEVICES", "0", 1);
     assert_int_equal(x->open(&state, 1, NULL, 0, why, sizeof why),
                      TS_ERR_UNSUPPORTED);
@@ -732,9 +710,8 @@ static void no_device_is_one_sentence(void **user)
 }
 
 #ifndef TEST_HIP
-static void amd_without_its_library_is_one_sentence(void **user)
+UNIT_TEST(amd_without_its_library_is_one_sentence)
 {
-    (void)user;
     const ts_result result =
         ts_hip_executor.open(&state, 1, NULL, 0, why, sizeof why);
     if (result == TS_OK) {
@@ -747,11 +724,10 @@ static void amd_without_its_library_is_one_sentence(void **user)
 #endif
 
 // A device that has failed stays so: these two end the process's double.
-static void a_kernel_that_hangs_is_waited_for_so_long_and_no_longer(void **user)
+UNIT_TEST(a_kernel_that_hangs_is_waited_for_so_long_and_no_longer)
 {
     const ts_executor_range range = { AT, BYTES, 0, NULL };
     uint64_t a = AT;
-    (void)user;
     begin(&range, 1);
     ok(x->allocate(state, 0, &a, BYTES));
     setenv("DOUBLE_CUDA_HANG", "add", 1);
@@ -761,11 +737,10 @@ static void a_kernel_that_hangs_is_waited_for_so_long_and_no_longer(void **user)
     end();
 }
 
-static void a_kernel_that_goes_astray_is_an_escape(void **user)
+UNIT_TEST(a_kernel_that_goes_astray_is_an_escape)
 {
     const ts_executor_range range = { AT, BYTES, 0, NULL };
     uint64_t a = AT;
-    (void)user;
     begin(&range, 1);
     ok(x->allocate(state, 0, &a, BYTES));
     setenv("DOUBLE_CUDA_FAIL", "add", 1);
@@ -779,11 +754,10 @@ static void a_kernel_that_goes_astray_is_an_escape(void **user)
 
 /* ---- Code as the vendor's compiler makes it ----------------------------- */
 
-static void bytes_of_any_kind_are_no_code(void **user)
+UNIT_TEST(bytes_of_any_kind_are_no_code)
 {
     ts_cuda_code code;
     uint8_t *const bytes = malloc(cubin_size);
-    (void)user;
     assert_non_null(bytes);
     for (uint64_t size = 0; size < cubin_size; size += 97) {
         memcpy(bytes, cubin, cubin_size);
@@ -801,37 +775,5 @@ static void bytes_of_any_kind_are_no_code(void **user)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_has_its_old_addresses_and_kernels_run_on_it),
-        cmocka_unit_test(an_address_that_is_refused_is_tried_again),
-        cmocka_unit_test(what_cannot_have_its_address_lies_elsewhere),
-        cmocka_unit_test(hostile_ranges_only_lie_elsewhere),
-        cmocka_unit_test(code_of_another_kind_is_refused_with_a_word),
-        cmocka_unit_test(a_variable_is_found_by_the_number_of_its_symbol),
-#ifdef TEST_HIP
-        cmocka_unit_test(a_cooperative_launch_is_one_again),
-        cmocka_unit_test(boxes_are_copied_slice_by_slice),
-        cmocka_unit_test(rows_are_set_and_what_is_between_stays),
-#else
-        cmocka_unit_test(a_variable_is_each_devices_own),
-        cmocka_unit_test(a_copy_between_devices_is_one_of_peers),
-        cmocka_unit_test(attributes_are_given_again_or_refused),
-        cmocka_unit_test(amd_without_its_library_is_one_sentence),
-        cmocka_unit_test(
-            a_tensor_map_is_valid_where_its_memory_has_its_address),
-        cmocka_unit_test(a_driver_that_makes_other_tensor_maps_is_found_out),
-        cmocka_unit_test(
-            textures_have_their_handles_again_or_large_ones_change),
-#endif
-        cmocka_unit_test(copies_and_memsets_of_all_widths),
-        cmocka_unit_test(a_graph_runs_when_it_is_launched_and_as_often),
-        cmocka_unit_test(other_streams_join_a_graph_by_events),
-        cmocka_unit_test(streams_order_themselves_by_events),
-        cmocka_unit_test(no_device_is_one_sentence),
-        cmocka_unit_test(bytes_of_any_kind_are_no_code),
-        cmocka_unit_test(
-            a_kernel_that_hangs_is_waited_for_so_long_and_no_longer),
-        cmocka_unit_test(a_kernel_that_goes_astray_is_an_escape),
-    };
-    return cmocka_run_group_tests(tests, start, finish);
+    return unit_run_alone(start, finish);
 }

@@ -42,10 +42,9 @@ static void *build_two(uint32_t first, uint32_t second)
     return add_kernel(&one, 1, numbers, second);
 }
 
-static void what_is_changed_of_a_graph_is_launched_changed(void **user)
+UNIT_TEST(what_is_changed_of_a_graph_is_launched_changed)
 {
     uint32_t value = 100;
-    (void)user;
     begin_graphs();
     ok(cuGraphCreate(&graph, 0));
     void *const kernel = add_kernel(NULL, 0, numbers, 2);
@@ -79,9 +78,8 @@ static void what_is_changed_of_a_graph_is_launched_changed(void **user)
     rt_close(&trace);
 }
 
-static void a_graph_takes_what_another_one_has(void **user)
+UNIT_TEST(a_graph_takes_what_another_one_has)
 {
-    (void)user;
     begin_graphs();
     void *const last = build_two(2, 3);
     ok(cuGraphInstantiateWithFlags(&ready, graph, 0));
@@ -107,10 +105,9 @@ static void a_graph_takes_what_another_one_has(void **user)
 }
 
 // Two identical nodes may be taken for each other; a third one may not.
-static void nodes_that_are_alike_are_known_together_only(void **user)
+UNIT_TEST(nodes_that_are_alike_are_known_together_only)
 {
     void *nodes[2][3];
-    (void)user;
     begin_graphs();
     for (uint32_t i = 0; i < 2; i++) {
         ok(cuGraphCreate(&graph, 0));
@@ -138,9 +135,8 @@ static void nodes_that_are_alike_are_known_together_only(void **user)
 }
 
 // If one was disabled, an update leaves unknown whether it is enabled.
-static void an_update_of_a_graph_with_nodes_turned_off(void **user)
+UNIT_TEST(an_update_of_a_graph_with_nodes_turned_off)
 {
-    (void)user;
     begin_graphs();
     void *const last = build_two(2, 3);
     ok(cuGraphInstantiateWithFlags(&ready, graph, 0));
@@ -176,11 +172,10 @@ static void *build_nest(uint32_t within, uint32_t behind)
     return graph;
 }
 
-static void a_graph_within_is_exchanged_for_another(void **user)
+UNIT_TEST(a_graph_within_is_exchanged_for_another)
 {
     void *child, *inner, *nodes[2];
     size_t count = 2;
-    (void)user;
     begin_graphs();
     void *const nest = build_nest(3, 4);
     ok(cuGraphCreate(&graph, 0));
@@ -207,7 +202,7 @@ static void a_graph_within_is_exchanged_for_another(void **user)
     rt_close(&trace);
 }
 
-static void nodes_of_any_type_are_changed_by_one_function(void **user)
+UNIT_TEST(nodes_of_any_type_are_changed_by_one_function)
 {
     uint32_t value = 50;
     void *arguments[] = { &numbers, &value };
@@ -216,7 +211,6 @@ static void nodes_of_any_type_are_changed_by_one_function(void **user)
     ts__cuda_any_node copy = { .type = TS__CUDA_NODE_COPY };
     ts__cuda_any_node within = { .type = TS__CUDA_NODE_CHILD };
     void *nodes[4];
-    (void)user;
     begin_graphs();
     ok(cuGraphCreate(&graph, 0));
     add_kernel(NULL, 0, others, 1);
@@ -259,13 +253,5 @@ static void nodes_of_any_type_are_changed_by_one_function(void **user)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_changed_of_a_graph_is_launched_changed),
-        cmocka_unit_test(a_graph_takes_what_another_one_has),
-        cmocka_unit_test(nodes_that_are_alike_are_known_together_only),
-        cmocka_unit_test(an_update_of_a_graph_with_nodes_turned_off),
-        cmocka_unit_test(a_graph_within_is_exchanged_for_another),
-        cmocka_unit_test(nodes_of_any_type_are_changed_by_one_function),
-    };
-    return cmocka_run_group_tests(tests, start_graphs, finish);
+    return unit_run(start_graphs, finish);
 }

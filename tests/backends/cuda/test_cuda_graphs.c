@@ -16,11 +16,10 @@ static void build_chain(void)
     add_set(&next, 1, numbers, 7);                      // 7
 }
 
-static void a_graph_by_hand_is_one_operation_with_its_nodes(void **user)
+UNIT_TEST(a_graph_by_hand_is_one_operation_with_its_nodes)
 {
     ts_capture_node node = { .index = 0 };
     ts_capture_image image;
-    (void)user;
     begin_graphs();
     build_chain();
     make_ready();
@@ -59,9 +58,8 @@ static void a_graph_by_hand_is_one_operation_with_its_nodes(void **user)
 }
 
 // Its rows share the correlation of the launch, and so does the capture.
-static void a_launch_has_the_correlation_of_its_nodes(void **user)
+UNIT_TEST(a_launch_has_the_correlation_of_its_nodes)
 {
-    (void)user;
     begin_graphs();
     build_chain();
     make_ready();
@@ -76,10 +74,9 @@ static void a_launch_has_the_correlation_of_its_nodes(void **user)
     rt_close(&trace);
 }
 
-static void a_recorded_graph_is_launched_twice_on_two_streams(void **user)
+UNIT_TEST(a_recorded_graph_is_launched_twice_on_two_streams)
 {
     void *other, *event;
-    (void)user;
     begin_graphs();
     ok(cuStreamCreate(&other, 1));
     ok(cuEventCreate(&event, 0));
@@ -110,10 +107,9 @@ static void a_recorded_graph_is_launched_twice_on_two_streams(void **user)
     rt_close(&trace);
 }
 
-static void graphs_within_graphs_are_nodes_of_one(void **user)
+UNIT_TEST(graphs_within_graphs_are_nodes_of_one)
 {
     void *inner, *node;
-    (void)user;
     begin_graphs();
     ok(cuGraphCreate(&graph, 0));
     void *const one = add_kernel(NULL, 0, numbers, 1);
@@ -135,10 +131,9 @@ static void graphs_within_graphs_are_nodes_of_one(void **user)
     rt_close(&trace);
 }
 
-static void copies_of_nodes_keep_the_hosts_bytes(void **user)
+UNIT_TEST(copies_of_nodes_keep_the_hosts_bytes)
 {
     static uint32_t host[COUNT + 8], back[COUNT];
-    (void)user;
     for (int i = 0; i < COUNT + 8; i++)
         host[i] = 20;
     begin_graphs();
@@ -164,9 +159,8 @@ static void copies_of_nodes_keep_the_hosts_bytes(void **user)
     rt_close(&trace);
 }
 
-static void a_changed_result_is_found_within_its_launch(void **user)
+UNIT_TEST(a_changed_result_is_found_within_its_launch)
 {
-    (void)user;
     begin_graphs();
     build_chain();
     make_ready();
@@ -181,11 +175,10 @@ static void a_changed_result_is_found_within_its_launch(void **user)
     rt_close(&trace);
 }
 
-static void asked_for_by_name_is_a_graph_with_such_a_kernel(void **user)
+UNIT_TEST(asked_for_by_name_is_a_graph_with_such_a_kernel)
 {
     const ts_capture_desc only = { .kernels = "add", .drain_ms = 60000 };
     const ts_capture_desc none = { .kernels = "biased", .drain_ms = 60000 };
-    (void)user;
     for (int i = 0; i < 2; i++) {
         begin_with(i ? &none : &only);
         ok(cuGraphCreate(&graph, 0));
@@ -198,7 +191,7 @@ static void asked_for_by_name_is_a_graph_with_such_a_kernel(void **user)
     }
 }
 
-static void declined_is_what_cannot_be_run_again(void **user)
+UNIT_TEST(declined_is_what_cannot_be_run_again)
 {
     static const struct {
         int type;
@@ -213,7 +206,6 @@ static void declined_is_what_cannot_be_run_again(void **user)
     const uint32_t on[16] = { 1 };
     const uint32_t cluster[16] = { 2, 1, 1 };
     void *node;
-    (void)user;
     begin_graphs();
     for (size_t i = 0; i < count; i++) {
         ok(cuGraphCreate(&graph, 0));
@@ -256,10 +248,9 @@ static void declined_is_what_cannot_be_run_again(void **user)
     rt_close(&trace);
 }
 
-static void graphs_of_before_are_declined(void **user)
+UNIT_TEST(graphs_of_before_are_declined)
 {
     void *early;
-    (void)user;
     ok(cuModuleLoadData(&module, cubin));
     ok(cuModuleGetFunction(&add, module, "add"));
     ok(cuMemAlloc_v2(&numbers, BYTES));
@@ -275,16 +266,5 @@ static void graphs_of_before_are_declined(void **user)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_graph_by_hand_is_one_operation_with_its_nodes),
-        cmocka_unit_test(a_launch_has_the_correlation_of_its_nodes),
-        cmocka_unit_test(a_recorded_graph_is_launched_twice_on_two_streams),
-        cmocka_unit_test(graphs_within_graphs_are_nodes_of_one),
-        cmocka_unit_test(copies_of_nodes_keep_the_hosts_bytes),
-        cmocka_unit_test(a_changed_result_is_found_within_its_launch),
-        cmocka_unit_test(asked_for_by_name_is_a_graph_with_such_a_kernel),
-        cmocka_unit_test(declined_is_what_cannot_be_run_again),
-        cmocka_unit_test(graphs_of_before_are_declined),
-    };
-    return cmocka_run_group_tests(tests, start_graphs, finish);
+    return unit_run(start_graphs, finish);
 }

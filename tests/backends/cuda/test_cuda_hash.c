@@ -1,10 +1,11 @@
 // Captures of CUDA with hashes by the device: what is kept, what is copied.
+#define TRACESMITH_CUPTI_IMPLEMENTATION // the test looks inside
 #include "tests/backends/cuda/cuda_capture_fixture.h"
 
 enum { CHUNKS = 40, LARGE = CHUNKS * TS_CAPTURE_CHUNK + 100 };
 
 typedef struct kept_run {
-    uint64_t hash[2], looked, told;
+    uint64_t hash[2], looked, by_device;
     char how[512];
 } kept_run;
 
@@ -33,7 +34,7 @@ static kept_run run_as(ts_capture_hash where)
     const ts_capture_figures f = ts_capture_result();
     end();
     run.looked = f.looked_bytes;
-    run.told = f.device_bytes;
+    run.by_device = f.device_bytes;
     hash_captures(CHUNKS + 6, run.hash);
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, NULL), 4);
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "ts_hash_chunks"), 0);
@@ -52,59 +53,50 @@ static kept_run run_on_host(void)
     return run_as(TS_CAPTURE_HASH_HOST);
 }
 
-static void what_is_kept_is_the_same_and_less_is_copied(void **user)
+UNIT_TEST(what_is_kept_is_the_same_and_less_is_copied)
 {
-    (void)user;
     const kept_run host = run_on_host();
     const kept_run some = run_as(TS_CAPTURE_HASH_AUTO);
     const kept_run all = run_as(TS_CAPTURE_HASH_DEVICE);
     assert_string_equal(host.how, "on the host");
     assert_string_equal(some.how, "on the device");
     assert_string_equal(all.how, "on the device");
-    assert_int_equal(host.told, 0);
+    assert_int_equal(host.by_device, 0);
     assert_int_equal(host.looked, some.looked);
     assert_int_equal(host.looked, all.looked);
     // Of each kernel all but the chunk that it changed; under 256 KiB nothing
     // is hashed there unless it is to be.
-    assert_true(some.told > (uint64_t)3 * (CHUNKS - 1) * TS_CAPTURE_CHUNK);
-    assert_int_equal(all.told - some.told, TS_CAPTURE_CHUNK);
+    assert_true(some.by_device > (uint64_t)3 * (CHUNKS - 1) * TS_CAPTURE_CHUNK);
+    assert_int_equal(all.by_device - some.by_device, TS_CAPTURE_CHUNK);
     assert_memory_equal(host.hash, some.hash, 16);
     assert_memory_equal(host.hash, all.hash, 16);
 }
 
-static void a_driver_that_does_not_take_the_kernel_is_no_hindrance(void **user)
+UNIT_TEST(a_driver_that_does_not_take_the_kernel_is_no_hindrance)
 {
-    (void)user;
     const kept_run host = run_on_host();
     setenv("DOUBLE_CUDA_HASH", "/nowhere", 1);
     const kept_run run = run_as(TS_CAPTURE_HASH_DEVICE);
     unsetenv("DOUBLE_CUDA_HASH");
     assert_string_equal(run.how,
                         "on the host: the driver cannot load the kernel");
-    assert_int_equal(run.told, 0);
+    assert_int_equal(run.by_device, 0);
     assert_memory_equal(host.hash, run.hash, 16);
 }
 
-static void a_device_that_hashes_wrongly_is_found_out(void **user)
+UNIT_TEST(a_device_that_hashes_wrongly_is_found_out)
 {
-    (void)user;
     const kept_run host = run_on_host();
     setenv("DOUBLE_HASH_WRONG", "1", 1);
     const kept_run run = run_as(TS_CAPTURE_HASH_DEVICE);
     unsetenv("DOUBLE_HASH_WRONG");
     assert_string_equal(run.how,
                         "on the host: the device computes wrong hashes");
-    assert_int_equal(run.told, 0);
+    assert_int_equal(run.by_device, 0);
     assert_memory_equal(host.hash, run.hash, 16);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_kept_is_the_same_and_less_is_copied),
-        cmocka_unit_test(
-            a_driver_that_does_not_take_the_kernel_is_no_hindrance),
-        cmocka_unit_test(a_device_that_hashes_wrongly_is_found_out),
-    };
-    return cmocka_run_group_tests(tests, start, finish);
+    return unit_run(start, finish);
 }

@@ -27,10 +27,9 @@ static void changed(size_t index, uint32_t before, uint32_t after)
     assert_int_not_equal(c.regions[0].device, 0);
 }
 
-static void managed_memory_is_looked_at_each_time(void **user)
+UNIT_TEST(managed_memory_is_looked_at_each_time)
 {
     uint64_t unseen;
-    (void)user;
     ok(cuMemAllocManaged(&unseen, BYTES, 1));
     begin();
     ok(cuMemAllocManaged(&others, BYTES, 1));
@@ -53,12 +52,11 @@ static void managed_memory_is_looked_at_each_time(void **user)
     ok(cuMemFree_v2(unseen));
 }
 
-static void so_are_variables_that_the_host_can_write(void **user)
+UNIT_TEST(so_are_variables_that_the_host_can_write)
 {
     void *function;
     uint64_t bias;
     size_t size;
-    (void)user;
     begin();
     ok(cuModuleGetFunction(&function, module, "shared"));
     ok(cuModuleGetGlobal_v2(&bias, &size, module, "shared_bias"));
@@ -76,9 +74,5 @@ static void so_are_variables_that_the_host_can_write(void **user)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(managed_memory_is_looked_at_each_time),
-        cmocka_unit_test(so_are_variables_that_the_host_can_write),
-    };
-    return cmocka_run_group_tests(tests, start_managed, finish);
+    return unit_run(start_managed, finish);
 }

@@ -1,4 +1,5 @@
 // Captures of CUDA: modules that are unloaded.
+#define TRACESMITH_CUPTI_IMPLEMENTATION // the test looks inside
 #include "tests/backends/cuda/cuda_capture_fixture.h"
 
 #define MODULE_CALLS(X) \
@@ -58,10 +59,9 @@ static void code_is(size_t index, const void *wanted)
     assert_memory_equal(bytes, wanted, size);
 }
 
-static void modules_that_go_are_freed(void **user)
+UNIT_TEST(modules_that_go_are_freed)
 {
     enum { MANY = 10000, SIZE = 4096 };
-    (void)user;
     begin();
     const uint64_t bytes = ts__cs.code.bytes;
     const size_t count = ts__cs.code.module_count;
@@ -78,9 +78,8 @@ static void modules_that_go_are_freed(void **user)
 }
 
 // It is reported once, and what an earlier trace has of it is not in this one.
-static void modules_of_an_earlier_session_are_known(void **user)
+UNIT_TEST(modules_of_an_earlier_session_are_known)
 {
-    (void)user;
     begin();
     void *const early = add;
     ok(launch(early, numbers, 1));
@@ -95,10 +94,9 @@ static void modules_of_an_earlier_session_are_known(void **user)
 }
 
 // Its handles are used again, for other code.
-static void what_was_launched_before_keeps_its_code(void **user)
+UNIT_TEST(what_was_launched_before_keeps_its_code)
 {
     void *one, *other;
-    (void)user;
     begin();
     ok(cuModuleLoadData(&one, cubin));
     ok(launch(function_of(one, "add"), numbers, 1));
@@ -115,13 +113,12 @@ static void what_was_launched_before_keeps_its_code(void **user)
     rt_close(&trace);
 }
 
-static void variables_go_with_their_module(void **user)
+UNIT_TEST(variables_go_with_their_module)
 {
     uint64_t bias, to;
     size_t size;
     uint32_t value = 1;
     void *one;
-    (void)user;
     begin();
     ok(cuMemAlloc_v2(&to, BYTES));
     ok(cuModuleLoadData(&one, cubin));
@@ -149,10 +146,9 @@ static bool has_attribute(size_t index)
 }
 
 // The next module gets its handles, and those of its functions.
-static void attributes_go_with_their_module(void **user)
+UNIT_TEST(attributes_go_with_their_module)
 {
     void *one, *function;
-    (void)user;
     begin();
     ok(cuModuleLoadData(&one, cubin));
     function = function_of(one, "add");
@@ -169,10 +165,9 @@ static void attributes_go_with_their_module(void **user)
     rt_close(&trace);
 }
 
-static void attributes_of_kernels_go_with_their_library(void **user)
+UNIT_TEST(attributes_of_kernels_go_with_their_library)
 {
     void *one, *kernel, *again;
-    (void)user;
     begin();
     ok(cuLibraryLoadData(&one, cubin, NULL, NULL, 0, NULL, NULL, 0));
     ok(cuLibraryGetKernel(&kernel, one, "add"));
@@ -191,10 +186,9 @@ static void attributes_of_kernels_go_with_their_library(void **user)
 }
 
 // As long as the driver runs it.
-static void a_graph_that_is_ready_holds_its_code(void **user)
+UNIT_TEST(a_graph_that_is_ready_holds_its_code)
 {
     void *one, *graph, *ready;
-    (void)user;
     begin();
     const uint64_t bytes = ts__cs.code.bytes;
     ok(cuModuleLoadData(&one, changed));
@@ -217,14 +211,5 @@ static void a_graph_that_is_ready_holds_its_code(void **user)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(modules_that_go_are_freed),
-        cmocka_unit_test(modules_of_an_earlier_session_are_known),
-        cmocka_unit_test(what_was_launched_before_keeps_its_code),
-        cmocka_unit_test(variables_go_with_their_module),
-        cmocka_unit_test(attributes_go_with_their_module),
-        cmocka_unit_test(attributes_of_kernels_go_with_their_library),
-        cmocka_unit_test(a_graph_that_is_ready_holds_its_code),
-    };
-    return cmocka_run_group_tests(tests, start_modules, finish_modules);
+    return unit_run(start_modules, finish_modules);
 }

@@ -1,13 +1,10 @@
 // Captures of CUDA while another profiler has CUPTI: they end or do not begin,
 // and the trace says so.
+#define TRACESMITH_CUPTI_IMPLEMENTATION // the test looks inside
 #include "tests/backends/cuda/cuda_capture_fixture.h"
 
 static void hear(void *user, uint32_t domain, uint32_t id, const void *data)
 {
-    (void)user;
-    (void)domain;
-    (void)id;
-    (void)data;
 }
 
 // A session that gives CUPTI up, with one captured operation.
@@ -25,11 +22,10 @@ static void begin_to_yield(void)
     ok(cuMemAlloc_v2(&numbers, BYTES));
 }
 
-static void who_gets_it_ends_captures(void **state)
+UNIT_TEST(who_gets_it_ends_captures)
 {
     const ts_capture_desc patient = { .drain_ms = 60000 };
     void *handle = NULL;
-    (void)state;
     begin_to_yield();
     ok(ts_capture_start(&patient));
     ok(launch(add, numbers, 1));
@@ -50,10 +46,9 @@ static void who_gets_it_ends_captures(void **state)
 }
 
 // A session without captures loses nothing.
-static void what_was_not_requested_is_no_loss(void **state)
+UNIT_TEST(what_was_not_requested_is_no_loss)
 {
     void *handle = NULL;
-    (void)state;
     begin_to_yield();
     ok(ts__ca_cuptiSubscribe(&handle, hear, NULL));
     ok(ts__cupti.call.unsubscribe(handle));
@@ -62,11 +57,10 @@ static void what_was_not_requested_is_no_loss(void **state)
     rt_close(&trace);
 }
 
-static void another_that_was_first_leaves_no_captures(void **state)
+UNIT_TEST(another_that_was_first_leaves_no_captures)
 {
     const ts_capture_desc all = { .drain_ms = 60000 };
     const ts_session_desc session = { .path = path = rt_path("first.sbt") };
-    (void)state;
     cu_set("subscribe", 39);
     ok(ts_cupti_configure(NULL));
     ok(ts_capture_start(&all));
@@ -81,10 +75,5 @@ static void another_that_was_first_leaves_no_captures(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_gets_it_ends_captures),
-        cmocka_unit_test(what_was_not_requested_is_no_loss),
-        cmocka_unit_test(another_that_was_first_leaves_no_captures),
-    };
-    return cmocka_run_group_tests(tests, start, finish);
+    return unit_run(start, finish);
 }

@@ -4,7 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 
-#include <cmocka.h>
+#include "tests/unit.h"
 
 enum { MOST = 8 };
 
@@ -14,7 +14,6 @@ static struct {
 
 static void found_one(void *user, uint32_t offset, uint32_t size)
 {
-    (void)user;
     assert_true(found.count < MOST);
     found.at[found.count][0] = offset;
     found.at[found.count++][1] = size;
@@ -65,19 +64,18 @@ static const uint32_t small[] = { 0x00181903, 0x000C1704, 0, 0x00100003,
                                   0x0011F000, 0x000C1704, 0, 0,
                                   0x0021F000 };
 
-static void parameters_are_read_in_their_order(void **state)
+UNIT_TEST(parameters_are_read_in_their_order)
 {
     static const uint32_t expected[][2] = {
         { 16, 8 }, { 12, 1 }, { 8, 4 }, { 0, 8 }
     };
-    (void)state;
     assert_true(parameters_of(small, sizeof small));
     assert_int_equal(found.count, 4);
     assert_memory_equal(found.at, expected, sizeof expected);
 }
 
 // (float *, 5,000 bytes, int, short), as ptxas of CUDA 13.0 writes it.
-static void more_than_4_kib_of_them_are_read(void **state)
+UNIT_TEST(more_than_4_kib_of_them_are_read)
 {
     static const uint32_t large[] = { 0x000C4504, 0, 0x13940003, 2,
                                       0x000C4504, 0, 0x13900002, 4,
@@ -87,17 +85,15 @@ static void more_than_4_kib_of_them_are_read(void **state)
     static const uint32_t expected[][2] = {
         { 5012, 2 }, { 5008, 4 }, { 8, 5000 }, { 0, 8 }
     };
-    (void)state;
     assert_true(parameters_of(large, sizeof large));
     assert_int_equal(found.count, 4);
     assert_memory_equal(found.at, expected, sizeof expected);
 }
 
 // By an attribute of a later version, or cut short: unknown.
-static void what_is_not_all_of_them_is_refused(void **state)
+UNIT_TEST(what_is_not_all_of_them_is_refused)
 {
     uint32_t other[sizeof small / 4];
-    (void)state;
     memcpy(other, small, sizeof small);
     other[1] = 0x000C9904;
     assert_false(parameters_of(other, sizeof other));
@@ -109,10 +105,9 @@ static void what_is_not_all_of_them_is_refused(void **state)
 }
 
 // A kernel without parameters has no such record; neither have older files.
-static void a_kernel_without_parameters_has_none(void **state)
+UNIT_TEST(a_kernel_without_parameters_has_none)
 {
     static const uint32_t none[] = { 0x00005003 };
-    (void)state;
     assert_true(parameters_of(none, sizeof none));
     assert_int_equal(found.count, 0);
     assert_true(parameters_of(small + 1, sizeof small - 4));
@@ -121,11 +116,5 @@ static void a_kernel_without_parameters_has_none(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parameters_are_read_in_their_order),
-        cmocka_unit_test(more_than_4_kib_of_them_are_read),
-        cmocka_unit_test(what_is_not_all_of_them_is_refused),
-        cmocka_unit_test(a_kernel_without_parameters_has_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

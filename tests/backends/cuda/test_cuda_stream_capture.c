@@ -32,9 +32,8 @@ static void records(void *on, size_t nodes)
     assert_int_equal(count, nodes);
 }
 
-static void others_are_captured_while_a_stream_is_recorded(void **user)
+UNIT_TEST(others_are_captured_while_a_stream_is_recorded)
 {
-    (void)user;
     begin();
     ok(cuStreamCreate(&other, 1));
     ok(launch_on(other, 1)); // streams of before the session are waited for
@@ -54,10 +53,9 @@ static void others_are_captured_while_a_stream_is_recorded(void **user)
 }
 
 // The default stream would wait for it and cannot be queried.
-static void a_stream_that_blocks_others_is_not_spoiled(void **user)
+UNIT_TEST(a_stream_that_blocks_others_is_not_spoiled)
 {
     void *blocking;
-    (void)user;
     begin();
     ok(cuStreamCreate(&blocking, 0));
     ok(cuStreamBeginCapture_v2(blocking, 1));
@@ -73,10 +71,9 @@ static void a_stream_that_blocks_others_is_not_spoiled(void **user)
 }
 
 // What it did before it was recorded with another one may still run.
-static void a_stream_that_joined_a_recording_is_not_asked(void **user)
+UNIT_TEST(a_stream_that_joined_a_recording_is_not_asked)
 {
     void *third, *event;
-    (void)user;
     begin();
     ok(cuStreamCreate(&other, 1));
     ok(cuStreamCreate(&third, 1));
@@ -99,10 +96,9 @@ static void a_stream_that_joined_a_recording_is_not_asked(void **user)
 }
 
 // Its begin was not seen, so the driver is queried.
-static void a_recording_of_before_the_session_passes(void **user)
+UNIT_TEST(a_recording_of_before_the_session_passes)
 {
     void *early;
-    (void)user;
     ok(cuStreamCreate(&early, 1));
     ok(cuStreamBeginCapture_v2(early, 2)); // it may allocate meanwhile
     begin();
@@ -119,13 +115,12 @@ static void a_recording_of_before_the_session_passes(void **user)
 
 // It began in the session, on an older stream, before any capture: its context
 // must not be synchronized.
-static void a_recording_on_an_unknown_stream_is_not_spoiled(void **user)
+UNIT_TEST(a_recording_on_an_unknown_stream_is_not_spoiled)
 {
     const ts_cupti_desc operations = { .operations = true };
     const ts_session_desc session = { .path = path = rt_path("capture.sbt") };
     const ts_capture_desc patient = { .drain_ms = 60000 };
     void *early;
-    (void)user;
     ok(cuStreamCreate(&early, 1));
     ok(ts_cupti_configure(&operations));
     ok(ts_session_start(&session));
@@ -148,12 +143,5 @@ static void a_recording_on_an_unknown_stream_is_not_spoiled(void **user)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(others_are_captured_while_a_stream_is_recorded),
-        cmocka_unit_test(a_stream_that_blocks_others_is_not_spoiled),
-        cmocka_unit_test(a_stream_that_joined_a_recording_is_not_asked),
-        cmocka_unit_test(a_recording_of_before_the_session_passes),
-        cmocka_unit_test(a_recording_on_an_unknown_stream_is_not_spoiled),
-    };
-    return cmocka_run_group_tests(tests, start_recorded, finish);
+    return unit_run(start_recorded, finish);
 }

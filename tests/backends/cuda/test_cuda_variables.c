@@ -61,11 +61,10 @@ static void run_in_a_chain(size_t count)
     ts_execution_close(e);
 }
 
-static void a_copy_to_a_variable_is_one(void **user)
+UNIT_TEST(a_copy_to_a_variable_is_one)
 {
     uint64_t bias;
     size_t size;
-    (void)user;
     begin_graphs();
     ok(cuModuleGetGlobal_v2(&bias, &size, module, "bias"));
     write_bias(bias, 20); // before any kernel needs it
@@ -84,12 +83,11 @@ static void a_copy_to_a_variable_is_one(void **user)
 }
 
 // Its code is loaded because the variable is asked for.
-static void so_is_one_to_a_variable_of_a_library(void **user)
+UNIT_TEST(so_is_one_to_a_variable_of_a_library)
 {
     uint64_t bias;
     size_t size;
     void *library, *kernel;
-    (void)user;
     begin_graphs();
     ok(cuLibraryLoadData(&library, cubin, NULL, NULL, 0, NULL, NULL, 0));
     ok(cuLibraryGetKernel(&kernel, library, "biased"));
@@ -107,9 +105,5 @@ static void so_is_one_to_a_variable_of_a_library(void **user)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_copy_to_a_variable_is_one),
-        cmocka_unit_test(so_is_one_to_a_variable_of_a_library),
-    };
-    return cmocka_run_group_tests(tests, start_variables, finish);
+    return unit_run(start_variables, finish);
 }

@@ -10,12 +10,12 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#define TRACESMITH_CUPTI_IMPLEMENTATION
 #include "tests/record/record_fixture.h"
 
 #include "backends/ts_cupti.h"
 #include "tests/doubles/double_file.h"
 #include "tests/doubles/cupti_double.h"
+#include <dlfcn.h>
 
 static const ts_session_desc cu_plain;
 static double_set_function cu_set;
@@ -46,6 +46,14 @@ static void cu_load(const char *name)
     memcpy(&cu_get, &symbols[1], sizeof cu_get);
     memcpy(&cu_run, &symbols[2], sizeof cu_run);
     memcpy(&cu_owner, &symbols[3], sizeof cu_owner);
+}
+
+// Loads the double of libcupti, as that of CUDA 13.1, and the backend on it.
+RT_UNUSED static void cu_load_newest(void)
+{
+    cu_load("libcupti.so");
+    cu_set("version", 130100);
+    ts_cupti_initialize();
 }
 
 #define CU_RUN(...) \

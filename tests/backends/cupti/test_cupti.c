@@ -1,13 +1,13 @@
 // The CUPTI backend on the double of libcupti of CUDA 13.1: what a program does
 // on the GPU is in its trace.
+#define TRACESMITH_CUPTI_IMPLEMENTATION // the test looks inside
 #define TRACESMITH_UNWIND_IMPLEMENTATION
 #include "tests/backends/cupti/cupti_fixture.h"
 
 #include "backends/ts_stack.h"
 
-static void a_kernel_has_its_launch_and_its_configuration(void **state)
+UNIT_TEST(a_kernel_has_its_launch_and_its_configuration)
 {
-    (void)state;
     const char *const path = rt_start("kernel.sbt", cu_plain);
     {
         TS_ZONE("matmul");
@@ -44,9 +44,8 @@ static void a_kernel_has_its_launch_and_its_configuration(void **state)
 }
 
 // All that is known of it is its name. The names of NCCL come mangled.
-static void a_kernel_of_nccl_is_a_collective_of_unknown_size(void **state)
+UNIT_TEST(a_kernel_of_nccl_is_a_collective_of_unknown_size)
 {
-    (void)state;
     static const char mangled[] =
         "_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgs"
         "StorageILm4096EE";
@@ -78,9 +77,8 @@ static void a_kernel_of_nccl_is_a_collective_of_unknown_size(void **state)
 
 // Who asks for kernels gets all of them, and those that communicate alone are
 // to be had as well.
-static void collectives_are_asked_for_as_kernels_or_alone(void **state)
+UNIT_TEST(collectives_are_asked_for_as_kernels_or_alone)
 {
-    (void)state;
     static const struct {
         const char *kinds;
         size_t kernels, collectives;
@@ -105,9 +103,8 @@ static void collectives_are_asked_for_as_kernels_or_alone(void **state)
     }
 }
 
-static void devices_contexts_and_streams_are_described(void **state)
+UNIT_TEST(devices_contexts_and_streams_are_described)
 {
-    (void)state;
     const char *const path = rt_start("tracks.sbt", cu_plain);
     CU_LAUNCH(.name = "a", .stream = 0);
     CU_LAUNCH(.name = "b", .stream = 2);
@@ -139,9 +136,8 @@ static void devices_contexts_and_streams_are_described(void **state)
     rt_close(&trace);
 }
 
-static void copies_and_memsets_have_sizes_and_kinds(void **state)
+UNIT_TEST(copies_and_memsets_have_sizes_and_kinds)
 {
-    (void)state;
     const char *const path = rt_start("copy.sbt", cu_plain);
     CU_RUN(.what = DOUBLE_COPY, .bytes = 4096, .ns = 100);
     CU_RUN(.what = DOUBLE_PEER_COPY, .bytes = 8192, .ns = 100);
@@ -179,9 +175,8 @@ static void copies_and_memsets_have_sizes_and_kinds(void **state)
     correlation of the call that the program made, and no launch waits for a
     kernel that has been reported.
 */
-static void calls_within_calls_count_once(void **state)
+UNIT_TEST(calls_within_calls_count_once)
 {
-    (void)state;
     for (uint64_t nested = 0; nested < 3; nested++) {
         cu_set("nested", nested);
         const char *const path = rt_start("nested.sbt", cu_plain);
@@ -213,9 +208,8 @@ static void calls_within_calls_count_once(void **state)
 }
 
 // Streams are apart; a buffer holds what ended in any order.
-static void records_may_come_in_any_order(void **state)
+UNIT_TEST(records_may_come_in_any_order)
 {
-    (void)state;
     cu_set("reorder", 1);
     const char *const path = rt_start("reorder.sbt", cu_plain);
     CU_RUN(.what = DOUBLE_MALLOC, .bytes = 64, .event = 1);
@@ -238,9 +232,8 @@ static void records_may_come_in_any_order(void **state)
     rt_close(&trace);
 }
 
-static void functions_that_only_ask_are_not_recorded(void **state)
+UNIT_TEST(functions_that_only_ask_are_not_recorded)
 {
-    (void)state;
     const char *const path = rt_start("quiet.sbt", cu_plain);
     CU_RUN(.what = DOUBLE_GET_ERROR, .repeat = 100);
     CU_RUN(.what = DOUBLE_DEVICE_SYNC);
@@ -253,9 +246,8 @@ static void functions_that_only_ask_are_not_recorded(void **state)
     rt_close(&trace);
 }
 
-static void a_launch_that_fails_waits_for_no_kernel(void **state)
+UNIT_TEST(a_launch_that_fails_waits_for_no_kernel)
 {
-    (void)state;
     const char *const path = rt_start("failed.sbt", cu_plain);
     CU_LAUNCH(.result = 719);
     rt_trace trace = cu_end(path);
@@ -267,9 +259,8 @@ static void a_launch_that_fails_waits_for_no_kernel(void **state)
 }
 
 // Kernel, record, wait: record and wait lie where their streams got to.
-static void events_are_placed_behind_what_they_follow(void **state)
+UNIT_TEST(events_are_placed_behind_what_they_follow)
 {
-    (void)state;
     const char *const path = rt_start("events.sbt", cu_plain);
     CU_LAUNCH(.name = "long", .stream = 1, .ns = 40000000);
     CU_RUN(.what = DOUBLE_EVENT_RECORD, .stream = 1, .event = 3, .sync = 91);
@@ -306,9 +297,8 @@ static void events_are_placed_behind_what_they_follow(void **state)
 }
 
 // A record of the session before is not what a wait of this one waits for.
-static void a_session_knows_only_its_own_event_records(void **state)
+UNIT_TEST(a_session_knows_only_its_own_event_records)
 {
-    (void)state;
     const char *path = rt_start("recorded.sbt", cu_plain);
     CU_LAUNCH(.name = "k", .stream = 1, .ns = 1000);
     CU_RUN(.what = DOUBLE_EVENT_RECORD, .stream = 1, .event = 3, .sync = 77);
@@ -325,9 +315,8 @@ static void a_session_knows_only_its_own_event_records(void **state)
     rt_close(&trace);
 }
 
-static void memory_is_taken_from_pools_and_given_back(void **state)
+UNIT_TEST(memory_is_taken_from_pools_and_given_back)
 {
-    (void)state;
     const char *const path = rt_start("memory.sbt", cu_plain);
     CU_LAUNCH(.name = "k");
     CU_RUN(.what = DOUBLE_MALLOC, .bytes = 1 << 20, .event = 1);
@@ -366,9 +355,8 @@ static int context_of(void *stream, void **context)
 }
 
 // A stream has the name that NVTX gave it, before its first work or later.
-static void streams_have_their_names(void **state)
+UNIT_TEST(streams_have_their_names)
 {
-    (void)state;
     const char *const path = rt_start("names.sbt", cu_plain);
     ts_metadata fact;
     ts_track about;
@@ -390,9 +378,8 @@ static void streams_have_their_names(void **state)
     rt_close(&trace);
 }
 
-static void a_captured_launch_is_a_node_and_no_kernel(void **state)
+UNIT_TEST(a_captured_launch_is_a_node_and_no_kernel)
 {
-    (void)state;
     const char *const path = rt_start("graph.sbt", cu_plain);
     CU_RUN(.what = DOUBLE_CAPTURE, .event = 100);
     CU_RUN(.what = DOUBLE_CLONE, .event = 100, .bytes = 200);
@@ -415,9 +402,8 @@ static void a_captured_launch_is_a_node_and_no_kernel(void **state)
 
 // A kernel of a graph has the stack of the call that made its node, also in a
 // clone of the graph.
-static void a_node_has_the_stack_of_its_creation(void **state)
+UNIT_TEST(a_node_has_the_stack_of_its_creation)
 {
-    (void)state;
     const char *const path = rt_start("stacks.sbt", cu_plain);
     if (ts_stack_problem()) skip();
     ts_stack_launches(16);
@@ -442,9 +428,8 @@ static void a_node_has_the_stack_of_its_creation(void **state)
     rt_close(&trace);
 }
 
-static void a_whole_graph_is_one_operation(void **state)
+UNIT_TEST(a_whole_graph_is_one_operation)
 {
-    (void)state;
     const ts_cupti_desc whole = { .whole_graphs = true };
     assert_int_equal(ts_cupti_configure(&whole), TS_OK);
     const char *const path = rt_start("whole.sbt", cu_plain);
@@ -458,9 +443,8 @@ static void a_whole_graph_is_one_operation(void **state)
     assert_int_equal(ts_cupti_configure(NULL), TS_OK);
 }
 
-static void latency_stamps_are_there_when_asked_for(void **state)
+UNIT_TEST(latency_stamps_are_there_when_asked_for)
 {
-    (void)state;
     const ts_cupti_desc latency = { .latency = true };
     const ts_cupti_desc wrong = { .buffer_count = 33 };
     assert_int_equal(ts_cupti_configure(&wrong), TS_ERR_USAGE);
@@ -478,9 +462,8 @@ static void latency_stamps_are_there_when_asked_for(void **state)
     assert_int_equal(cu_get("latency"), 0);
 }
 
-static void overhead_lies_on_the_thread_that_paid_for_it(void **state)
+UNIT_TEST(overhead_lies_on_the_thread_that_paid_for_it)
 {
-    (void)state;
     const char *const path = rt_start("overhead.sbt", cu_plain);
     CU_LAUNCH(.ns = 50);
     CU_RUN(.what = DOUBLE_OVERHEAD, .ns = 12345);
@@ -495,9 +478,8 @@ static void overhead_lies_on_the_thread_that_paid_for_it(void **state)
 }
 
 // Another thread's number may have the same place in the table.
-static void threads_that_share_a_place_are_both_known(void **state)
+UNIT_TEST(threads_that_share_a_place_are_both_known)
 {
-    (void)state;
     const uint32_t me = (uint32_t)syscall(SYS_gettid);
     const char *const path = rt_start("places.sbt", cu_plain);
     ts__cupti.memory->threads[me % TS__CU_THREADS].id = me + TS__CU_THREADS;
@@ -512,9 +494,8 @@ static void threads_that_share_a_place_are_both_known(void **state)
     rt_close(&trace);
 }
 
-static void kinds_and_names_are_obeyed(void **state)
+UNIT_TEST(kinds_and_names_are_obeyed)
 {
-    (void)state;
     const ts_filter_desc only = { .kinds = "kernel,zone", .names = "wanted*" };
     assert_int_equal(ts_filter_set(&only), TS_OK);
     const char *const path = rt_start("filter.sbt", cu_plain);
@@ -535,9 +516,8 @@ static void kinds_and_names_are_obeyed(void **state)
     assert_int_equal(ts_filter_set(NULL), TS_OK);
 }
 
-static void one_kind_of_synchronisation_is_not_another(void **state)
+UNIT_TEST(one_kind_of_synchronisation_is_not_another)
 {
-    (void)state;
     const ts_filter_desc only = { .kinds = "stream_sync" };
     assert_int_equal(ts_filter_set(&only), TS_OK);
     const char *const path = rt_start("sync.sbt", cu_plain);
@@ -552,9 +532,8 @@ static void one_kind_of_synchronisation_is_not_another(void **state)
     assert_int_equal(ts_filter_set(NULL), TS_OK);
 }
 
-static void kernels_that_nobody_wants_are_not_lost(void **state)
+UNIT_TEST(kernels_that_nobody_wants_are_not_lost)
 {
-    (void)state;
     const ts_filter_desc only = { .kinds = "api_call" };
     assert_int_equal(ts_filter_set(&only), TS_OK);
     const char *const path = rt_start("calls.sbt", cu_plain);
@@ -569,9 +548,8 @@ static void kernels_that_nobody_wants_are_not_lost(void **state)
 }
 
 // The clock is given once in a process, the samples in each session.
-static void times_lie_within_the_zone_of_the_host(void **state)
+UNIT_TEST(times_lie_within_the_zone_of_the_host)
 {
-    (void)state;
     for (int session = 0; session < 3; session++) {
         const char *const path = rt_start("clock.sbt", cu_plain);
         {
@@ -600,9 +578,8 @@ static void *launch_many(void *user)
     return NULL;
 }
 
-static void many_threads_launch_and_nothing_is_lost(void **state)
+UNIT_TEST(many_threads_launch_and_nothing_is_lost)
 {
-    (void)state;
     enum { THREADS = 50 };
     pthread_t threads[THREADS];
     const char *const path = rt_start("threads.sbt", cu_plain);
@@ -623,9 +600,8 @@ static void many_threads_launch_and_nothing_is_lost(void **state)
     rt_close(&trace);
 }
 
-static void a_flush_brings_what_is_complete(void **state)
+UNIT_TEST(a_flush_brings_what_is_complete)
 {
-    (void)state;
     const ts_cupti_desc rare = { .flush_ms = 60000 };
     assert_int_equal(ts_cupti_configure(&rare), TS_OK);
     const char *const path = rt_start("flush.sbt", cu_plain);
@@ -647,9 +623,8 @@ static void a_flush_brings_what_is_complete(void **state)
 
 // By a clock that runs a tenth of a microsecond a second too fast it would
 // take 100 us more.
-static void times_on_our_own_clock_are_exact(void **state)
+UNIT_TEST(times_on_our_own_clock_are_exact)
 {
-    (void)state;
     const char *const path = rt_start("exact.sbt", cu_plain);
     const uint64_t ns = rt_past_ns(UINT64_C(1000000000000)) - 1;
     CU_LAUNCH(.name = "long", .ns = ns, .early = ns + 1);
@@ -665,33 +640,5 @@ int main(void)
     cu_load("libcupti.so");
     cu_set("version", 130100); // whose clock is not broken
     ts_cupti_initialize();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_kernel_has_its_launch_and_its_configuration),
-        cmocka_unit_test(a_kernel_of_nccl_is_a_collective_of_unknown_size),
-        cmocka_unit_test(collectives_are_asked_for_as_kernels_or_alone),
-        cmocka_unit_test(devices_contexts_and_streams_are_described),
-        cmocka_unit_test(copies_and_memsets_have_sizes_and_kinds),
-        cmocka_unit_test(calls_within_calls_count_once),
-        cmocka_unit_test(records_may_come_in_any_order),
-        cmocka_unit_test(functions_that_only_ask_are_not_recorded),
-        cmocka_unit_test(a_launch_that_fails_waits_for_no_kernel),
-        cmocka_unit_test(events_are_placed_behind_what_they_follow),
-        cmocka_unit_test(a_session_knows_only_its_own_event_records),
-        cmocka_unit_test(memory_is_taken_from_pools_and_given_back),
-        cmocka_unit_test(streams_have_their_names),
-        cmocka_unit_test(a_captured_launch_is_a_node_and_no_kernel),
-        cmocka_unit_test(a_node_has_the_stack_of_its_creation),
-        cmocka_unit_test(a_whole_graph_is_one_operation),
-        cmocka_unit_test(latency_stamps_are_there_when_asked_for),
-        cmocka_unit_test(overhead_lies_on_the_thread_that_paid_for_it),
-        cmocka_unit_test(threads_that_share_a_place_are_both_known),
-        cmocka_unit_test(kinds_and_names_are_obeyed),
-        cmocka_unit_test(one_kind_of_synchronisation_is_not_another),
-        cmocka_unit_test(kernels_that_nobody_wants_are_not_lost),
-        cmocka_unit_test(times_lie_within_the_zone_of_the_host),
-        cmocka_unit_test(many_threads_launch_and_nothing_is_lost),
-        cmocka_unit_test(a_flush_brings_what_is_complete),
-        cmocka_unit_test(times_on_our_own_clock_are_exact),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

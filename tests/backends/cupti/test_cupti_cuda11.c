@@ -2,9 +2,8 @@
 // kinds of later versions are missing.
 #include "tests/backends/cupti/cupti_fixture.h"
 
-static void what_a_version_lacks_is_said_and_done_without(void **state)
+UNIT_TEST(what_a_version_lacks_is_said_and_done_without)
 {
-    (void)state;
     const char *const path = rt_start("old.sbt", cu_plain);
     {
         TS_ZONE("host");
@@ -33,9 +32,8 @@ static void what_a_version_lacks_is_said_and_done_without(void **state)
     rt_close(&trace);
 }
 
-static void later_sessions_have_samples_of_their_own(void **state)
+UNIT_TEST(later_sessions_have_samples_of_their_own)
 {
-    (void)state;
     for (int session = 0; session < 3; session++) {
         const char *const path = rt_start("again.sbt", cu_plain);
         CU_LAUNCH(.name = "k", .stream = 1, .ns = 2000, .repeat = 10);
@@ -73,9 +71,8 @@ static void assert_a_step_is_followed(uint64_t ns, bool looked_at)
     rt_close(&trace);
 }
 
-static void a_clock_that_is_set_is_said_and_followed(void **state)
+UNIT_TEST(a_clock_that_is_set_is_said_and_followed)
 {
-    (void)state;
     const uint64_t step = 5000000000;
     assert_a_step_is_followed(step, true);
     assert_a_step_is_followed(step, false); // the first sample is the last
@@ -83,9 +80,8 @@ static void a_clock_that_is_set_is_said_and_followed(void **state)
     assert_a_step_is_followed(-step, false);
 }
 
-static void a_clock_that_fails_is_no_clock_that_was_set(void **state)
+UNIT_TEST(a_clock_that_fails_is_no_clock_that_was_set)
 {
-    (void)state;
     const char *const path = rt_start("silent.sbt", cu_plain);
     {
         TS_ZONE("host");
@@ -108,11 +104,5 @@ int main(void)
 {
     cu_load("old/libcupti.so");
     ts_cupti_initialize();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_version_lacks_is_said_and_done_without),
-        cmocka_unit_test(later_sessions_have_samples_of_their_own),
-        cmocka_unit_test(a_clock_that_is_set_is_said_and_followed),
-        cmocka_unit_test(a_clock_that_fails_is_no_clock_that_was_set),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

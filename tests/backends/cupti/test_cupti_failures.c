@@ -1,5 +1,6 @@
 // The CUPTI backend when CUPTI misbehaves in the ways that are known: no more
 // is lost than must be, it is counted, and the trace says so.
+#define TRACESMITH_CUPTI_IMPLEMENTATION // the test looks inside
 #include "tests/backends/cupti/cupti_fixture.h"
 
 static const char *begin(void)
@@ -25,17 +26,15 @@ static void assert_refused(const char *part)
     rt_close(&trace);
 }
 
-static void without_a_driver_the_session_goes_on(void **state)
+UNIT_TEST(without_a_driver_the_session_goes_on)
 {
-    (void)state;
     cu_set("real_driver", 0);
     assert_refused("no driver responds to CUPTI (CUPTI_ERROR_UNKNOWN)");
     cu_set("real_driver", 1);
 }
 
-static void another_profiler_is_named(void **state)
+UNIT_TEST(another_profiler_is_named)
 {
-    (void)state;
     cu_set("subscribe", 39);
     cu_owner("kineto");
     assert_refused("another profiler (kineto) uses CUPTI");
@@ -50,33 +49,29 @@ static void another_profiler_is_named(void **state)
     cu_set("subscribe", 0);
 }
 
-static void a_version_that_is_too_old_is_refused(void **state)
+UNIT_TEST(a_version_that_is_too_old_is_refused)
 {
-    (void)state;
     cu_set("version", 12);
     assert_refused("too old: version 12");
     cu_set("version", 130100);
 }
 
-static void buffers_that_are_refused_end_it(void **state)
+UNIT_TEST(buffers_that_are_refused_end_it)
 {
-    (void)state;
     cu_set("callbacks", 999);
     assert_refused("CUPTI does not accept buffers");
     cu_set("callbacks", 0);
 }
 
-static void without_kernels_there_is_nothing(void **state)
+UNIT_TEST(without_kernels_there_is_nothing)
 {
-    (void)state;
     cu_set("enable_10", 8);
     assert_refused("CUPTI cannot report kernels: an error (8)");
     cu_set("enable_10", 0);
 }
 
-static void without_a_lesser_kind_the_others_are_there(void **state)
+UNIT_TEST(without_a_lesser_kind_the_others_are_there)
 {
-    (void)state;
     cu_set("enable_49", 27);
     const char *const path = begin();
     CU_LAUNCH(.ns = 10);
@@ -89,9 +84,8 @@ static void without_a_lesser_kind_the_others_are_there(void **state)
     cu_set("enable_49", 0);
 }
 
-static void without_names_every_function_is_recorded(void **state)
+UNIT_TEST(without_names_every_function_is_recorded)
 {
-    (void)state;
     cu_set("no_call_names", 1);
     const char *const path = begin();
     CU_RUN(.what = DOUBLE_GET_ERROR);
@@ -106,9 +100,8 @@ static void without_names_every_function_is_recorded(void **state)
 
 /* ---- Records ------------------------------------------------------------ */
 
-static void every_version_of_the_records_is_read(void **state)
+UNIT_TEST(every_version_of_the_records_is_read)
 {
-    (void)state;
     static const uint32_t versions[] = {
         13, 14, 15, 16, 17, 18,     19,     20,     21,     22,
         23, 24, 26, 27, 28, 130000, 130001, 130100, 130200, 130400
@@ -146,9 +139,8 @@ static void every_version_of_the_records_is_read(void **state)
 
 // CUDA 13.0, before its Update 1: it has no records of these, and may hang if
 // kernels are disabled.
-static void waits_without_records_are_counted(void **state)
+UNIT_TEST(waits_without_records_are_counted)
 {
-    (void)state;
     for (uint32_t version = 130000; version < 130002; version++) {
         cu_set("version", version);
         const char *const path = rt_start("deaf.sbt", cu_plain);
@@ -168,9 +160,8 @@ static void waits_without_records_are_counted(void **state)
 
 // Before CUDA 13.1 Update 1, from the second session on; only if there were
 // any.
-static void kernels_of_graphs_may_name_the_wrong_launch(void **state)
+UNIT_TEST(kernels_of_graphs_may_name_the_wrong_launch)
 {
-    (void)state;
     static const uint32_t versions[] = { 130100, 130101, 130100 };
     rt_trace first = cu_end(begin());
     rt_close(&first);
@@ -189,9 +180,8 @@ static void kernels_of_graphs_may_name_the_wrong_launch(void **state)
     cu_set("version", 130100);
 }
 
-static void kernels_without_times_are_counted(void **state)
+UNIT_TEST(kernels_without_times_are_counted)
 {
-    (void)state;
     const char *const path = begin();
     cu_set("zero_times", 3);
     CU_LAUNCH(.ns = 10, .repeat = 5);
@@ -209,9 +199,8 @@ static void kernels_without_times_are_counted(void **state)
     rt_close(&trace);
 }
 
-static void launches_without_a_report_are_counted(void **state)
+UNIT_TEST(launches_without_a_report_are_counted)
 {
-    (void)state;
     const char *const path = begin();
     cu_set("lose_kernels", 7);
     CU_LAUNCH(.ns = 10, .repeat = 20);
@@ -223,9 +212,8 @@ static void launches_without_a_report_are_counted(void **state)
     rt_close(&trace);
 }
 
-static void that_no_kernel_is_reported_is_said(void **state)
+UNIT_TEST(that_no_kernel_is_reported_is_said)
 {
-    (void)state;
     const char *const path = begin();
     cu_set("lose_kernels", 5);
     CU_LAUNCH(.ns = 10, .repeat = 5);
@@ -236,9 +224,8 @@ static void that_no_kernel_is_reported_is_said(void **state)
 }
 
 // The process may be killed before the end.
-static void that_none_is_reported_is_said_before_the_end(void **state)
+UNIT_TEST(that_none_is_reported_is_said_before_the_end)
 {
-    (void)state;
     const char *const path = begin();
     ts__cupti.patience_ms = 1;
     assert_int_equal(ts__cupti.silent_ns, 0);
@@ -258,9 +245,8 @@ static void that_none_is_reported_is_said_before_the_end(void **state)
 }
 
 // A session without kernels loses none.
-static void that_none_is_asked_for_is_no_failure(void **state)
+UNIT_TEST(that_none_is_asked_for_is_no_failure)
 {
-    (void)state;
     const ts_filter_desc calls = { .kinds = "api_call" };
     assert_int_equal(ts_filter_set(&calls), TS_OK);
     const char *const path = begin();
@@ -280,9 +266,8 @@ static void that_none_is_asked_for_is_no_failure(void **state)
     assert_int_equal(ts_filter_set(NULL), TS_OK);
 }
 
-static void kernels_of_streams_that_are_too_many_are_lost_once(void **state)
+UNIT_TEST(kernels_of_streams_that_are_too_many_are_lost_once)
 {
-    (void)state;
     enum { STREAMS = TS__CU_STREAMS + 100 };
     const char *const path = begin();
     for (uint32_t i = 1; i <= STREAMS; i++) {
@@ -297,9 +282,8 @@ static void kernels_of_streams_that_are_too_many_are_lost_once(void **state)
     rt_close(&trace);
 }
 
-static void dropped_records_are_counted(void **state)
+UNIT_TEST(dropped_records_are_counted)
 {
-    (void)state;
     const char *const path = begin();
     CU_LAUNCH(.ns = 10);
     cu_set("drop", 44);
@@ -308,9 +292,8 @@ static void dropped_records_are_counted(void **state)
     rt_close(&trace);
 }
 
-static void kernels_that_begin_before_their_launch_are_counted(void **state)
+UNIT_TEST(kernels_that_begin_before_their_launch_are_counted)
 {
-    (void)state;
     const char *const path = begin();
     CU_LAUNCH(.ns = 10, .stream = 5, .repeat = 4);
     CU_LAUNCH(.ns = 10, .stream = 6, .early = 5000000);
@@ -320,9 +303,8 @@ static void kernels_that_begin_before_their_launch_are_counted(void **state)
     rt_close(&trace);
 }
 
-static void what_still_runs_at_the_end_is_counted(void **state)
+UNIT_TEST(what_still_runs_at_the_end_is_counted)
 {
-    (void)state;
     const char *const path = begin();
     CU_LAUNCH(.name = "short", .stream = 7, .ns = 10);
     CU_LAUNCH(.name = "long", .stream = 7, .ns = 3000000000);
@@ -334,9 +316,8 @@ static void what_still_runs_at_the_end_is_counted(void **state)
     rt_close(&trace);
 }
 
-static void a_record_that_cannot_be_read_costs_its_buffer_s_rest(void **state)
+UNIT_TEST(a_record_that_cannot_be_read_costs_its_buffer_s_rest)
 {
-    (void)state;
     const char *const path = begin();
     CU_LAUNCH(.ns = 10);
     rt_sleep_ms(1);
@@ -347,9 +328,8 @@ static void a_record_that_cannot_be_read_costs_its_buffer_s_rest(void **state)
     rt_close(&trace);
 }
 
-static void a_layout_of_somebody_else_is_refused(void **state)
+UNIT_TEST(a_layout_of_somebody_else_is_refused)
 {
-    (void)state;
     const char *const path = begin();
     cu_set("wrong_layout", 1);
     CU_LAUNCH(.ns = 10, .repeat = 5);
@@ -362,9 +342,8 @@ static void a_layout_of_somebody_else_is_refused(void **state)
     rt_close(&trace);
 }
 
-static void a_name_s_address_may_be_used_again(void **state)
+UNIT_TEST(a_name_s_address_may_be_used_again)
 {
-    (void)state;
     char name[] = "before";
     const char *const path = begin();
     CU_LAUNCH(.name = name, .ns = 10);
@@ -379,9 +358,8 @@ static void a_name_s_address_may_be_used_again(void **state)
     rt_close(&trace);
 }
 
-static void facts_may_come_behind_what_they_are_about(void **state)
+UNIT_TEST(facts_may_come_behind_what_they_are_about)
 {
-    (void)state;
     cu_set("late_facts", 1);
     const char *const path = begin();
     CU_LAUNCH(.device = 3, .stream = 9, .ns = 0);
@@ -399,9 +377,8 @@ static void facts_may_come_behind_what_they_are_about(void **state)
 
 /* ---- Buffers and flushes ------------------------------------------------ */
 
-static void without_a_free_buffer_records_are_counted(void **state)
+UNIT_TEST(without_a_free_buffer_records_are_counted)
 {
-    (void)state;
     const ts_cupti_desc small = { .buffer_bytes = 65536, .buffer_count = 2 };
     assert_int_equal(ts_cupti_configure(&small), TS_OK);
     const char *const path = begin();
@@ -420,9 +397,8 @@ static void without_a_free_buffer_records_are_counted(void **state)
 }
 
 // A full buffer wakes the thread that fetches; it is decoded without a flush.
-static void it_is_fetched_as_often_as_is_asked_for(void **state)
+UNIT_TEST(it_is_fetched_as_often_as_is_asked_for)
 {
-    (void)state;
     const ts_cupti_desc seldom = { .buffer_bytes = 65536, .flush_ms = 4295 };
     assert_int_equal(ts_cupti_configure(&seldom), TS_OK);
     const char *const path = begin();
@@ -439,9 +415,8 @@ static void it_is_fetched_as_often_as_is_asked_for(void **state)
 }
 
 // Numbers of nodes rise; there may be any number of them in a process.
-static void nodes_of_graphs_make_room_for_later_ones(void **state)
+UNIT_TEST(nodes_of_graphs_make_room_for_later_ones)
 {
-    (void)state;
     rt_trace trace = cu_end(begin()); // there is a table now
     rt_close(&trace);
     const uint64_t count = 3 * TS__CU_NODES;
@@ -455,9 +430,8 @@ static void nodes_of_graphs_make_room_for_later_ones(void **state)
     assert_int_equal(ts__cu_node_stack(&ts__cupti, 1), 0);
 }
 
-static void the_request_takes_no_memory(void **state)
+UNIT_TEST(the_request_takes_no_memory)
 {
-    (void)state;
     uint8_t *buffer = NULL;
     size_t size = 0, count = 1;
     rt_trace trace = cu_end(begin()); // there are buffers now
@@ -479,9 +453,8 @@ static void the_request_takes_no_memory(void **state)
 }
 
 // Captures wait for a device, and copy, on a thread of their own.
-static void what_captures_do_is_not_the_programs(void **state)
+UNIT_TEST(what_captures_do_is_not_the_programs)
 {
-    (void)state;
     const char *const path = rt_start("own.sbt", cu_plain);
     CU_LAUNCH(.ns = 10);
     ts__cs_mine = true;
@@ -497,38 +470,6 @@ static void what_captures_do_is_not_the_programs(void **state)
 
 int main(void)
 {
-    cu_load("libcupti.so");
-    cu_set("version", 130100);
-    ts_cupti_initialize();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_driver_the_session_goes_on),
-        cmocka_unit_test(another_profiler_is_named),
-        cmocka_unit_test(a_version_that_is_too_old_is_refused),
-        cmocka_unit_test(buffers_that_are_refused_end_it),
-        cmocka_unit_test(without_kernels_there_is_nothing),
-        cmocka_unit_test(without_a_lesser_kind_the_others_are_there),
-        cmocka_unit_test(without_names_every_function_is_recorded),
-        cmocka_unit_test(every_version_of_the_records_is_read),
-        cmocka_unit_test(waits_without_records_are_counted),
-        cmocka_unit_test(kernels_of_graphs_may_name_the_wrong_launch),
-        cmocka_unit_test(kernels_without_times_are_counted),
-        cmocka_unit_test(launches_without_a_report_are_counted),
-        cmocka_unit_test(that_no_kernel_is_reported_is_said),
-        cmocka_unit_test(that_none_is_reported_is_said_before_the_end),
-        cmocka_unit_test(that_none_is_asked_for_is_no_failure),
-        cmocka_unit_test(dropped_records_are_counted),
-        cmocka_unit_test(kernels_that_begin_before_their_launch_are_counted),
-        cmocka_unit_test(what_still_runs_at_the_end_is_counted),
-        cmocka_unit_test(a_record_that_cannot_be_read_costs_its_buffer_s_rest),
-        cmocka_unit_test(a_layout_of_somebody_else_is_refused),
-        cmocka_unit_test(a_name_s_address_may_be_used_again),
-        cmocka_unit_test(facts_may_come_behind_what_they_are_about),
-        cmocka_unit_test(without_a_free_buffer_records_are_counted),
-        cmocka_unit_test(it_is_fetched_as_often_as_is_asked_for),
-        cmocka_unit_test(kernels_of_streams_that_are_too_many_are_lost_once),
-        cmocka_unit_test(nodes_of_graphs_make_room_for_later_ones),
-        cmocka_unit_test(the_request_takes_no_memory),
-        cmocka_unit_test(what_captures_do_is_not_the_programs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    cu_load_newest();
+    return unit_run_alone(NULL, NULL);
 }

@@ -1,4 +1,5 @@
 // The CUPTI backend when CUPTI hangs or finalizes itself.
+#define TRACESMITH_CUPTI_IMPLEMENTATION // the test looks inside
 #include "tests/backends/cupti/cupti_fixture.h"
 
 static const char *begin(void)
@@ -6,9 +7,8 @@ static const char *begin(void)
     return rt_start("end.sbt", cu_plain);
 }
 
-static void a_flush_that_hangs_delays_the_end_by_its_bound(void **state)
+UNIT_TEST(a_flush_that_hangs_delays_the_end_by_its_bound)
 {
-    (void)state;
     const ts_cupti_desc hasty = { .stop_ms = 300, .flush_ms = 60000 };
     assert_int_equal(ts_cupti_configure(&hasty), TS_OK);
     const char *path = begin();
@@ -62,9 +62,8 @@ static rt_trace hang_at_the_end(uint64_t next)
     return trace;
 }
 
-static void what_came_before_a_hang_is_decoded_if_it_can_be(void **state)
+UNIT_TEST(what_came_before_a_hang_is_decoded_if_it_can_be)
 {
-    (void)state;
     rt_trace trace = hang_at_the_end(0);
     assert_true(rt_rows(&trace, TS_EVENT_GPU_ALLOC, NULL) >= 500);
     assert_int_equal(cu_lost(&trace, "did not respond in time"), 1);
@@ -84,9 +83,8 @@ static void wait_for_lock(void)
 }
 
 // A call of a program that is captured asks where its operation will lie.
-static void a_call_does_not_wait_for_records_that_hang(void **state)
+UNIT_TEST(a_call_does_not_wait_for_records_that_hang)
 {
-    (void)state;
     static char context;
     static const ts__cs_stream stream;
     const ts_cupti_desc hasty = { .stop_ms = 100, .flush_ms = 60000 };
@@ -119,9 +117,8 @@ static rt_trace begin_and_launch(uint32_t count)
     return cu_end(path);
 }
 
-static void a_fatal_error_ends_the_capture_not_the_session(void **state)
+UNIT_TEST(a_fatal_error_ends_the_capture_not_the_session)
 {
-    (void)state;
     const char *const path = begin();
     CU_LAUNCH(.ns = 10);
     ts_session_flush();
@@ -148,9 +145,8 @@ static void a_fatal_error_ends_the_capture_not_the_session(void **state)
 }
 
 // A program that continues after its recording has no further cost.
-static void after_the_end_the_vendor_records_nothing(void **state)
+UNIT_TEST(after_the_end_the_vendor_records_nothing)
 {
-    (void)state;
     assert_int_equal(ts_cupti_configure(NULL), TS_OK);
     rt_trace trace = begin_and_launch(2);
     rt_close(&trace);
@@ -165,15 +161,6 @@ static void after_the_end_the_vendor_records_nothing(void **state)
 
 int main(void)
 {
-    cu_load("libcupti.so");
-    cu_set("version", 130100);
-    ts_cupti_initialize();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_flush_that_hangs_delays_the_end_by_its_bound),
-        cmocka_unit_test(what_came_before_a_hang_is_decoded_if_it_can_be),
-        cmocka_unit_test(a_call_does_not_wait_for_records_that_hang),
-        cmocka_unit_test(a_fatal_error_ends_the_capture_not_the_session),
-        cmocka_unit_test(after_the_end_the_vendor_records_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    cu_load_newest();
+    return unit_run(NULL, NULL);
 }

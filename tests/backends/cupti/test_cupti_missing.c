@@ -8,9 +8,8 @@ static const char *begin(void)
 }
 
 // They are in the trace, without a thread and a stack.
-static void operations_whose_call_was_not_reported_are_counted(void **state)
+UNIT_TEST(operations_whose_call_was_not_reported_are_counted)
 {
-    (void)state;
     const char *const path = begin();
     CU_LAUNCH(.name = "told", .ns = 10);
     cu_set("silent_calls", 3);
@@ -29,9 +28,8 @@ static void operations_whose_call_was_not_reported_are_counted(void **state)
 }
 
 // As the device reports it, plausible or not.
-static void kernels_that_overlap_on_a_stream_stay_so(void **state)
+UNIT_TEST(kernels_that_overlap_on_a_stream_stay_so)
 {
-    (void)state;
     const char *const path = begin();
     const uint64_t minute = rt_past_ns(UINT64_C(60000000000));
     CU_LAUNCH(.name = "within", .stream = 8, .ns = 9000);
@@ -50,9 +48,8 @@ static void kernels_that_overlap_on_a_stream_stay_so(void **state)
 }
 
 // Objects that existed before are reported on request.
-static void who_comes_late_knows_the_device_as_well(void **state)
+UNIT_TEST(who_comes_late_knows_the_device_as_well)
 {
-    (void)state;
     CU_LAUNCH(.device = 5, .stream = 11, .ns = 10);
     const char *const path = begin();
     CU_LAUNCH(.device = 5, .stream = 11, .ns = 10);
@@ -69,9 +66,8 @@ static void who_comes_late_knows_the_device_as_well(void **state)
 }
 
 // Buffers that never come: each launch is a loss.
-static void a_flush_that_fails_is_a_loss_and_no_more(void **state)
+UNIT_TEST(a_flush_that_fails_is_a_loss_and_no_more)
 {
-    (void)state;
     const char *const path = begin();
     cu_set("flush", 999);
     CU_LAUNCH(.ns = 10, .repeat = 4);
@@ -91,14 +87,6 @@ static void a_flush_that_fails_is_a_loss_and_no_more(void **state)
 
 int main(void)
 {
-    cu_load("libcupti.so");
-    cu_set("version", 130100);
-    ts_cupti_initialize();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operations_whose_call_was_not_reported_are_counted),
-        cmocka_unit_test(kernels_that_overlap_on_a_stream_stay_so),
-        cmocka_unit_test(who_comes_late_knows_the_device_as_well),
-        cmocka_unit_test(a_flush_that_fails_is_a_loss_and_no_more),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    cu_load_newest();
+    return unit_run(NULL, NULL);
 }

@@ -2,6 +2,7 @@
 // gets CUPTI, and calls are then recorded without it. The test calls the
 // functions that are interposed before CUDA's and CUPTI's as the program's
 // files would.
+#define TRACESMITH_CUPTI_IMPLEMENTATION // the test looks inside
 #include "tests/backends/cupti/cupti_fixture.h"
 
 enum { THREADS = 3 };
@@ -22,11 +23,6 @@ static int launch_real(const void *function, ts__ca_dim3 grid,
                        void *stream)
 {
     const double_op op = { .what = DOUBLE_LAUNCH, .ns = 10 };
-    (void)function;
-    (void)grid;
-    (void)block;
-    (void)arguments;
-    (void)shared;
     return stream ? 700 : cu_run(&op);
 }
 
@@ -66,10 +62,6 @@ static int look_real(const char *name, void **found, int version,
 
 static void hear(void *user, uint32_t domain, uint32_t id, const void *data)
 {
-    (void)user;
-    (void)domain;
-    (void)id;
-    (void)data;
 }
 
 static int ask(void)
@@ -80,9 +72,8 @@ static int ask(void)
     return result;
 }
 
-static void who_asks_is_named_and_refused(void **state)
+UNIT_TEST(who_asks_is_named_and_refused)
 {
-    (void)state;
     const char *const path = begin(NULL);
     launch(NULL);
     assert_int_not_equal(ask(), 0);
@@ -99,9 +90,8 @@ static void who_asks_is_named_and_refused(void **state)
     rt_close(&trace);
 }
 
-static void nobody_else_gets_what_one_was_promised(void **state)
+UNIT_TEST(nobody_else_gets_what_one_was_promised)
 {
-    (void)state;
     const char *const path = begin("kineto");
     assert_int_not_equal(ask(), 0);
     rt_trace trace = cu_end(path);
@@ -109,9 +99,8 @@ static void nobody_else_gets_what_one_was_promised(void **state)
     rt_close(&trace);
 }
 
-static void who_asks_gets_it_and_calls_go_on(void **state)
+UNIT_TEST(who_asks_gets_it_and_calls_go_on)
 {
-    (void)state;
     char count = 0;
     const char *const path = begin("TEST_cupti"); // in any case of letters
     launch(NULL);
@@ -141,9 +130,8 @@ static void who_asks_gets_it_and_calls_go_on(void **state)
     assert_int_equal(launch(NULL), 0);
 }
 
-static void another_that_was_first_leaves_us_the_calls(void **state)
+UNIT_TEST(another_that_was_first_leaves_us_the_calls)
 {
-    (void)state;
     cu_set("subscribe", 39);
     cu_owner("kineto");
     const char *const path = begin(NULL);
@@ -176,9 +164,8 @@ static void *launches(void *count)
 }
 
 // Each launch is a kernel, a loss with its cause, or was in flight.
-static void threads_launch_while_it_is_given_up(void **state)
+UNIT_TEST(threads_launch_while_it_is_given_up)
 {
-    (void)state;
     pthread_t threads[THREADS];
     uint64_t count = 0;
     const char *const path = begin("all");
@@ -200,9 +187,8 @@ static void threads_launch_while_it_is_given_up(void **state)
 }
 
 // By every function that looks up symbols, and only for interposed ones.
-static void what_is_looked_up_by_name_is_ours(void **state)
+UNIT_TEST(what_is_looked_up_by_name_is_ours)
 {
-    (void)state;
     int (*own)(const void *, ts__ca_dim3, ts__ca_dim3, void **, size_t,
                void *) = ts__ca_cudaLaunchKernel;
     int (*found)(const void *, ts__ca_dim3, ts__ca_dim3, void **, size_t,
@@ -247,9 +233,8 @@ static void what_is_looked_up_by_name_is_ours(void **state)
     rt_close(&trace);
 }
 
-static void that_no_call_was_seen_is_said(void **state)
+UNIT_TEST(that_no_call_was_seen_is_said)
 {
-    (void)state;
     const char *const path = begin("all");
     launch(NULL);
     assert_int_equal(ask(), 0);
@@ -262,14 +247,11 @@ static void that_no_call_was_seen_is_said(void **state)
 
 static int never(const char *a, const char *b)
 {
-    (void)a;
-    (void)b;
     return 4711;
 }
 
-static void only_what_goes_to_the_library_is_replaced(void **state)
+UNIT_TEST(only_what_goes_to_the_library_is_replaced)
 {
-    (void)state;
     static const char here = 0;
     int (*own)(const char *, const char *) = never;
     int (*there)(const char *, const char *) = strcoll;
@@ -300,9 +282,6 @@ static uint32_t looks, looked;
 static int look_slowly(struct dl_phdr_info *info, size_t size, void *user)
 {
     const struct timespec pause = { 0, 5000000 };
-    (void)info;
-    (void)size;
-    (void)user;
     __atomic_store_n(&looks, 1, __ATOMIC_RELEASE);
     nanosleep(&pause, NULL);
     __atomic_store_n(&looked, 1, __ATOMIC_RELEASE);
@@ -316,9 +295,8 @@ static void *look(void *user)
 }
 
 // Its locks would be taken for ever in the child.
-static void a_fork_waits_for_who_looks_through_the_loaders_files(void **state)
+UNIT_TEST(a_fork_waits_for_who_looks_through_the_loaders_files)
 {
-    (void)state;
 #ifdef UNDER_TSAN
     skip(); // the child has no such thread, which it takes for a leak
 #endif
@@ -342,25 +320,12 @@ int main(void)
     int (*const waiting)(void) = wait_real;
     int (*const looking)(const char *, void **, int, uint64_t, void *) =
         look_real;
-    cu_load("libcupti.so");
-    cu_set("version", 130100);
-    ts_cupti_initialize();
+    cu_load_newest();
     memcpy(&ts__ca_real[TS__CA_cudaLaunchKernel], &launching, sizeof launching);
     memcpy(&ts__ca_real[TS__CA___cudaLaunchKernel], &launching,
            sizeof launching);
     memcpy(&ts__ca_real[TS__CA_cudaDeviceSynchronize], &waiting,
            sizeof waiting);
     memcpy(&ts__ca_real[TS__CA_cuGetProcAddress_v2], &looking, sizeof looking);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_asks_is_named_and_refused),
-        cmocka_unit_test(nobody_else_gets_what_one_was_promised),
-        cmocka_unit_test(who_asks_gets_it_and_calls_go_on),
-        cmocka_unit_test(another_that_was_first_leaves_us_the_calls),
-        cmocka_unit_test(threads_launch_while_it_is_given_up),
-        cmocka_unit_test(what_is_looked_up_by_name_is_ours),
-        cmocka_unit_test(that_no_call_was_seen_is_said),
-        cmocka_unit_test(only_what_goes_to_the_library_is_replaced),
-        cmocka_unit_test(a_fork_waits_for_who_looks_through_the_loaders_files),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -1,5 +1,6 @@
 // The CUPTI backend in processes that fork or end in every way. Each scene is a
 // process of its own: this program, started again.
+#define TRACESMITH_CUPTI_IMPLEMENTATION // the test looks inside
 #include "tests/backends/cupti/cupti_fixture.h"
 
 extern char **environ;
@@ -12,9 +13,7 @@ static void scene_start(const char *path)
     ts_session_desc desc = { .path = path };
     const ts_cupti_desc hasty = { .stop_ms = 300 };
     if (ts_cupti_configure(&hasty) != TS_OK) _exit(99);
-    cu_load("libcupti.so");
-    cu_set("version", 130100);
-    ts_cupti_initialize();
+    cu_load_newest();
     if (ts_session_start(&desc) != TS_OK) _exit(100);
 }
 
@@ -38,7 +37,6 @@ static int scene_late(void)
 
 static void *launch_for_ever(void *user)
 {
-    (void)user;
     for (;; rt_sleep_ms(1)) // others want the double's lock too
         CU_LAUNCH(.name = "for ever", .stream = 1, .ns = 1, .repeat = 20);
     return NULL;
@@ -124,9 +122,8 @@ static int play(const char *scene, const char *path)
     return WIFSIGNALED(status) ? 256 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static void exit_hands_over_everything(void **state)
+UNIT_TEST(exit_hands_over_everything)
 {
-    (void)state;
     const char *const path = rt_path("exit.sbt");
     assert_int_equal(play("exit", path), 3);
     rt_trace trace = rt_read(path);
@@ -137,9 +134,8 @@ static void exit_hands_over_everything(void **state)
 }
 
 // No objects exist yet, and the driver is not ready.
-static void a_driver_that_begins_is_asked_for_nothing(void **state)
+UNIT_TEST(a_driver_that_begins_is_asked_for_nothing)
 {
-    (void)state;
     const char *const paths[] = { rt_path("injected.sbt"),
                                   rt_path("late.sbt") };
     assert_int_equal(play("injected", paths[0]), 8);
@@ -152,9 +148,8 @@ static void a_driver_that_begins_is_asked_for_nothing(void **state)
     }
 }
 
-static void a_flush_that_hangs_at_exit_delays_it_by_its_bound(void **state)
+UNIT_TEST(a_flush_that_hangs_at_exit_delays_it_by_its_bound)
 {
-    (void)state;
     const char *const path = rt_path("hang.sbt");
     assert_int_equal(play("hang", path), 4); // the flush never comes back
     rt_trace trace = rt_read(path);
@@ -165,9 +160,8 @@ static void a_flush_that_hangs_at_exit_delays_it_by_its_bound(void **state)
     rt_close(&trace);
 }
 
-static void calls_during_exit_do_no_harm(void **state)
+UNIT_TEST(calls_during_exit_do_no_harm)
 {
-    (void)state;
     const char *const path = rt_path("threads.sbt");
     assert_int_equal(play("threads", path), 5);
     rt_trace trace = rt_read(path);
@@ -175,9 +169,8 @@ static void calls_during_exit_do_no_harm(void **state)
     rt_close(&trace);
 }
 
-static void calls_survive_any_end(void **state)
+UNIT_TEST(calls_survive_any_end)
 {
-    (void)state;
     const char *const gone = rt_path("gone.sbt");
     const char *const crash = rt_path("crash.sbt");
     assert_int_equal(play("gone", gone), 6);
@@ -190,9 +183,8 @@ static void calls_survive_any_end(void **state)
     rt_close(&trace);
 }
 
-static void a_child_made_by_fork_is_silent(void **state)
+UNIT_TEST(a_child_made_by_fork_is_silent)
 {
-    (void)state;
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
     skip(); // the child may wait for a lock that the sanitizer held at fork
 #endif
@@ -227,13 +219,5 @@ static int play_scene(const char *scene, const char *path)
 int main(int argc, char **argv)
 {
     if (argc == 3) return play_scene(argv[1], argv[2]);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exit_hands_over_everything),
-        cmocka_unit_test(a_driver_that_begins_is_asked_for_nothing),
-        cmocka_unit_test(a_flush_that_hangs_at_exit_delays_it_by_its_bound),
-        cmocka_unit_test(calls_during_exit_do_no_harm),
-        cmocka_unit_test(calls_survive_any_end),
-        cmocka_unit_test(a_child_made_by_fork_is_silent),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -1,10 +1,10 @@
 // The engine of the CUPTI backend with other vendors' libraries: that of MetaX
 // has the same interface with other layouts.
+#define TRACESMITH_CUPTI_IMPLEMENTATION // the test looks inside
 #include "tests/backends/cupti/cupti_fixture.h"
 
-static void metax_is_cupti_by_another_table(void **state)
+UNIT_TEST(metax_is_cupti_by_another_table)
 {
-    (void)state;
     const char *const path = rt_start("mcpti.sbt", cu_plain);
     {
         TS_ZONE("host");
@@ -41,9 +41,8 @@ static void metax_is_cupti_by_another_table(void **state)
     rt_close(&trace);
 }
 
-static void a_metax_library_of_another_layout_is_refused(void **state)
+UNIT_TEST(a_metax_library_of_another_layout_is_refused)
 {
-    (void)state;
     const char *const path = rt_start("layout.sbt", cu_plain);
     cu_set("wrong_layout", 1);
     CU_LAUNCH(.ns = 10, .repeat = 40);
@@ -56,9 +55,8 @@ static void a_metax_library_of_another_layout_is_refused(void **state)
 }
 
 // Of the default stream, of a thread's own, and of any version.
-static void variants_of_a_function_count_as_one(void **state)
+UNIT_TEST(variants_of_a_function_count_as_one)
 {
-    (void)state;
     static const char *const names[] = { "cudaMemcpy_v3020",
                                          "cudaMemcpy_ptds_v7000",
                                          "cudaMemcpyAsync_v3020",
@@ -80,9 +78,8 @@ static uint8_t rule_of(const char *name)
 }
 
 // Compilers of CUDA 13 put other functions into programs.
-static void what_compilers_call_is_a_launch(void **state)
+UNIT_TEST(what_compilers_call_is_a_launch)
 {
-    (void)state;
     assert_int_equal(rule_of("__cudaLaunchKernel_v13000"), TS__CU_LAUNCH);
     assert_int_equal(rule_of("__cudaLaunchKernel_ptsz_v13000"), TS__CU_LAUNCH);
     assert_int_equal(rule_of("__cudaPushCallConfiguration_v13000"),
@@ -92,9 +89,8 @@ static void what_compilers_call_is_a_launch(void **state)
 }
 
 // Whose arguments begin with addresses; those with one of 32 bits do not.
-static void where_addresses_are_is_known(void **state)
+UNIT_TEST(where_addresses_are_is_known)
 {
-    (void)state;
     static const struct {
         const char *name;
         uint8_t rule;
@@ -118,9 +114,8 @@ static void where_addresses_are_is_known(void **state)
             fail_msg("%s has rule %u", all[i].name, rule_of(all[i].name));
 }
 
-static void without_the_library_its_name_is_said(void **state)
+UNIT_TEST(without_the_library_its_name_is_said)
 {
-    (void)state;
     static const char *const none[] = { NULL };
     ts__cu_table nowhere = ts__mcpti_table;
     char why[192] = "on";
@@ -135,13 +130,5 @@ int main(void)
 {
     cu_load("libmcpti.so");
     ts_backend_add(&ts_mcpti_backend);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(metax_is_cupti_by_another_table),
-        cmocka_unit_test(a_metax_library_of_another_layout_is_refused),
-        cmocka_unit_test(variants_of_a_function_count_as_one),
-        cmocka_unit_test(what_compilers_call_is_a_launch),
-        cmocka_unit_test(where_addresses_are_is_known),
-        cmocka_unit_test(without_the_library_its_name_is_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -8,9 +8,8 @@ typedef struct note {
     uint64_t a, b;
 } note;
 
-static void a_note_is_found_until_its_place_is_needed(void **state)
+UNIT_TEST(a_note_is_found_until_its_place_is_needed)
 {
-    (void)state;
     ts__notes notes = { 0 };
     note n = { 0, 0 };
     assert_false(ts__notes_get(&notes, 7, &n, sizeof n, false));
@@ -32,9 +31,8 @@ static void a_note_is_found_until_its_place_is_needed(void **state)
     munmap(notes.slots, 16 * notes.stride);
 }
 
-static void who_waits_for_an_operation_is_counted_once(void **state)
+UNIT_TEST(who_waits_for_an_operation_is_counted_once)
 {
-    (void)state;
     ts__notes notes = { 0 };
     note n = { 1, 2 };
     assert_true(ts__notes_open(&notes, 16, sizeof n));
@@ -66,9 +64,8 @@ static void *write_notes(void *start)
     return NULL;
 }
 
-static void a_note_is_whole_while_others_write(void **state)
+UNIT_TEST(a_note_is_whole_while_others_write)
 {
-    (void)state;
     pthread_t threads[2];
     note n;
     uint64_t found = 0;
@@ -89,9 +86,8 @@ static void a_note_is_whole_while_others_write(void **state)
     munmap(shared.slots, 8 * shared.stride);
 }
 
-static void losses_reach_the_ledger_once_by_cause(void **state)
+UNIT_TEST(losses_reach_the_ledger_once_by_cause)
 {
-    (void)state;
     static const char *const texts[] = { "no time", "none", NULL };
     static ts__losses lost = { .vendor = "vendor", .texts = texts };
     const ts_session_desc desc = { 0 };
@@ -102,8 +98,7 @@ static void losses_reach_the_ledger_once_by_cause(void **state)
     ts__lose(&lost, 0, 0, 3);
     ts__losses_report(&lost);
     ts__losses_report(&lost); // nothing new
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(trace.info->lost, 5);
     assert_true(ts_reader_loss(trace.reader, 0, &row));
     rt_assert_text(ts_reader_name(trace.reader, row.detail), "vendor: no time");
@@ -117,7 +112,6 @@ static uint64_t ahead; // of CLOCK_MONOTONIC_RAW; 0: it does not tell
 
 static uint64_t vendor_ns(void *unused)
 {
-    (void)unused;
     return ahead ? ts__clock_now_ns(CLOCK_MONOTONIC_RAW) + ahead : 0;
 }
 
@@ -132,9 +126,8 @@ static ts__follower follow(uint64_t by)
     return f;
 }
 
-static void a_clock_that_is_set_back_is_another_one(void **state)
+UNIT_TEST(a_clock_that_is_set_back_is_another_one)
 {
-    (void)state;
     const ts_session_desc desc = { 0 };
     const char *const path = rt_start("clock.sbt", desc);
     ts__follower f = follow(UINT64_C(7200000000000));
@@ -153,14 +146,12 @@ static void a_clock_that_is_set_back_is_another_one(void **state)
     ahead = 0; // it fails: that is no step
     assert_false(ts__follow(&f, true));
     assert_int_equal(f.steps, 2);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path); // samples that run backwards are damage
+    rt_trace trace = rt_end(path); // samples that run backwards are damage
     rt_close(&trace);
 }
 
-static void a_clock_that_is_set_back_too_often_is_a_loss(void **state)
+UNIT_TEST(a_clock_that_is_set_back_too_often_is_a_loss)
 {
-    (void)state;
     const ts_session_desc desc = { 0 };
     const char *const path = rt_start("clocks.sbt", desc);
     ts__follower f = follow(UINT64_C(7200000000000));
@@ -171,8 +162,7 @@ static void a_clock_that_is_set_back_too_often_is_a_loss(void **state)
         assert_true(ts__follow(&f, true));
         assert_true(times < 100);
     }
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     ts_loss_row row;
     assert_int_equal(trace.info->lost, 1);
     assert_true(ts_reader_loss(trace.reader, 0, &row));
@@ -190,9 +180,8 @@ static uint64_t interrupted_ns(void *unused)
     return vendor_ns(unused);
 }
 
-static void a_look_that_is_interrupted_is_no_step(void **state)
+UNIT_TEST(a_look_that_is_interrupted_is_no_step)
 {
-    (void)state;
     const ts_session_desc desc = { 0 };
     rt_start("interrupted.sbt", desc);
     ts__follower f = follow(UINT64_C(7200000000000));
@@ -205,9 +194,8 @@ static void a_look_that_is_interrupted_is_no_step(void **state)
     assert_int_equal(ts_session_stop(), TS_OK);
 }
 
-static void ticks_and_times_are_one_moment(void **state)
+UNIT_TEST(ticks_and_times_are_one_moment)
 {
-    (void)state;
     const ts_session_desc desc = { 0 };
     rt_start("moment.sbt", desc);
     const ts__follower f = follow(1000);
@@ -230,20 +218,17 @@ static uint32_t fetched, finished, hangs;
 static void fetch(void *unused)
 {
     char byte;
-    (void)unused;
     __atomic_add_fetch(&fetched, 1, __ATOMIC_RELAXED);
     if (TS__LOAD(&hangs) && read(pipe_ends[0], &byte, 1) != 1) abort();
 }
 
 static void finish(void *unused)
 {
-    (void)unused;
     __atomic_add_fetch(&finished, 1, __ATOMIC_RELAXED);
 }
 
-static void a_worker_fetches_when_it_is_asked_and_finishes(void **state)
+UNIT_TEST(a_worker_fetches_when_it_is_asked_and_finishes)
 {
-    (void)state;
     static ts__worker w = {
         .fetch = fetch, .finish = finish, .period_ms = 60000, .limit_ms = 60000
     };
@@ -259,9 +244,8 @@ static void a_worker_fetches_when_it_is_asked_and_finishes(void **state)
     }
 }
 
-static void a_call_that_hangs_is_left_behind(void **state)
+UNIT_TEST(a_call_that_hangs_is_left_behind)
 {
-    (void)state;
     static ts__worker w = {
         .fetch = fetch, .finish = finish, .period_ms = 60000, .limit_ms = 10
     };
@@ -284,17 +268,5 @@ static void a_call_that_hangs_is_left_behind(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_note_is_found_until_its_place_is_needed),
-        cmocka_unit_test(who_waits_for_an_operation_is_counted_once),
-        cmocka_unit_test(a_note_is_whole_while_others_write),
-        cmocka_unit_test(losses_reach_the_ledger_once_by_cause),
-        cmocka_unit_test(a_clock_that_is_set_back_is_another_one),
-        cmocka_unit_test(a_look_that_is_interrupted_is_no_step),
-        cmocka_unit_test(a_clock_that_is_set_back_too_often_is_a_loss),
-        cmocka_unit_test(ticks_and_times_are_one_moment),
-        cmocka_unit_test(a_worker_fetches_when_it_is_asked_and_finishes),
-        cmocka_unit_test(a_call_that_hangs_is_left_behind),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run_alone(NULL, NULL);
 }

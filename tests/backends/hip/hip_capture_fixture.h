@@ -34,7 +34,6 @@ static uint32_t *numbers, *others;
 
 static int start(void **user)
 {
-    (void)user;
     void *const hip =
         dlopen(double_path("libamdhip64.so"), RTLD_LAZY | RTLD_GLOBAL);
     void *const sdk =
@@ -55,7 +54,6 @@ static int start(void **user)
 
 static int finish(void **user)
 {
-    (void)user;
     free(object);
     return 0;
 }

@@ -91,11 +91,10 @@ static bool set_up(void)
     return false;
 }
 
-static void a_bundle_is_unpacked_once_whatever_is_in_it(void **user)
+UNIT_TEST(a_bundle_is_unpacked_once_whatever_is_in_it)
 {
     pack ours = { NULL, 0 }, theirs = { NULL, 0 };
     bool not_reported;
-    (void)user;
     if (!set_up()) return;
     begin();
     pack_put(&ours, "gfx942");
@@ -131,12 +130,11 @@ static size_t sentences(const char *part)
     return count;
 }
 
-static void what_is_kept_of_bundles_has_a_bound(void **user)
+UNIT_TEST(what_is_kept_of_bundles_has_a_bound)
 {
     pack first = { NULL, 0 }, next = { NULL, 0 }, large = { NULL, 0 };
     ts__hs_function f = { .not_reported = true };
     bool not_reported;
-    (void)user;
     if (!set_up()) return;
     begin();
     const uint64_t kept = ts__hs.kept;
@@ -167,12 +165,11 @@ static void what_is_kept_of_bundles_has_a_bound(void **user)
     free(large.bytes);
 }
 
-static void what_cannot_be_unpacked_is_not_guessed(void **user)
+UNIT_TEST(what_cannot_be_unpacked_is_not_guessed)
 {
     pack one = { NULL, 0 };
     ts__hs_function f = { .not_reported = true };
     bool not_reported;
-    (void)user;
     if (!set_up()) return;
     begin();
     pack_put(&one, "gfx942");
@@ -212,10 +209,9 @@ static ts__hs_code *launched(void)
     return f->code;
 }
 
-static void a_library_that_is_unloaded_takes_no_other_ones_code(void **user)
+UNIT_TEST(a_library_that_is_unloaded_takes_no_other_ones_code)
 {
     pack one = { NULL, 0 };
-    (void)user;
     if (!set_up()) return;
     begin();
     pack_put(&one, "gfx942");
@@ -249,11 +245,5 @@ static void a_library_that_is_unloaded_takes_no_other_ones_code(void **user)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_bundle_is_unpacked_once_whatever_is_in_it),
-        cmocka_unit_test(what_is_kept_of_bundles_has_a_bound),
-        cmocka_unit_test(what_cannot_be_unpacked_is_not_guessed),
-        cmocka_unit_test(a_library_that_is_unloaded_takes_no_other_ones_code),
-    };
-    return cmocka_run_group_tests(tests, start, finish);
+    return unit_run(start, finish);
 }

@@ -129,10 +129,9 @@ static int what_becomes_of(const char *name)
                                         : CAPTURED;
 }
 
-static void what_writes_is_captured_or_known_to_write(void **user)
+UNIT_TEST(what_writes_is_captured_or_known_to_write)
 {
     const ts__hs_kept before = ts__hs_keep[1];
-    (void)user;
     for (size_t i = 0; i < WRITERS; i++)
         if (what_becomes_of(writers[i].name) != writers[i].what)
             fail_msg("%s", writers[i].name);
@@ -160,9 +159,8 @@ static bool has_width(uint8_t kind)
 }
 
 // Arguments are integers and pointers: none has an odd place or ends at one.
-static void rules_name_whole_arguments(void **user)
+UNIT_TEST(rules_name_whole_arguments)
 {
-    (void)user;
     for (size_t i = 0; i < TS__HS_RULES; i++) {
         const ts__hs_rule *const r = &ts__hs_rules[i];
         const bool named = r->like.kind != TS__CS_OTHER;
@@ -182,12 +180,11 @@ static bool translated(ts__hs_arguments *a, const char *name,
                             session);
 }
 
-static void slices_are_rows_where_they_follow_each_other(void **user)
+UNIT_TEST(slices_are_rows_where_they_follow_each_other)
 {
     const ts__hs_kept before = ts__hs_keep[1];
     uint64_t words[9] = { 0x1000, 64, 40, 4, 7, 40, 4, 3, 0x70 };
     ts__hs_arguments a;
-    (void)user;
     assert_true(translated(&a, "hipMemset3DAsync", words, 1));
     const uint64_t wanted[] = { 0x1000, 64, 7, 40, 12, 0x70 };
     assert_memory_equal(a.words, wanted, sizeof wanted);
@@ -206,7 +203,7 @@ static void slices_are_rows_where_they_follow_each_other(void **user)
     ts__hs_keep[1] = before;
 }
 
-static void say(uint64_t size, uint64_t offset)
+static void set_argument(uint64_t size, uint64_t offset)
 {
     static const uint64_t value = 5;
     const uint64_t words[] = { (uintptr_t)&value, size, offset };
@@ -214,21 +211,20 @@ static void say(uint64_t size, uint64_t offset)
 }
 
 // Of a launch in three calls none may be missing.
-static void a_launch_in_three_calls_is_one_or_unknown(void **user)
+UNIT_TEST(a_launch_in_three_calls_is_one_or_unknown)
 {
     const ts__hs_kept before = ts__hs_keep[1];
     const uint32_t how[10] = { 4, 1, 1, 256, 1, 1, 32, 0, 0x70, 0 };
     const uint64_t function = 0x3000;
     ts__hs_arguments a;
-    (void)user;
     assert_false(translated(&a, "hipLaunchByPtr", &function, 7));
     ts__hs_configured((const char *)how, 6);
-    say(8, 0);
+    set_argument(8, 0);
     assert_false(translated(&a, "hipLaunchByPtr", &function, 7)); // of before
     ts__hs_configured((const char *)how, 7);
     assert_null(ts__hs_said->outer);
-    say(8, 0);
-    say(4, 16);
+    set_argument(8, 0);
+    set_argument(4, 16);
     assert_true(translated(&a, "hipLaunchByPtr", &function, 7));
     assert_int_equal(a.words[0], 0x3000);
     assert_memory_equal(&a.words[1], how, 24);
@@ -236,10 +232,10 @@ static void a_launch_in_three_calls_is_one_or_unknown(void **user)
     assert_int_equal(a.words[5], 0x70);
     assert_int_equal(a.more_size, 20);
     assert_int_equal(((uint32_t *)a.more[1])[4], 5);
-    ts__hs_configured((const char *)how, 7); // within the other one
-    say(8, sizeof ts__hs_said->args - 7);    // too much
+    ts__hs_configured((const char *)how, 7);       // within the other one
+    set_argument(8, sizeof ts__hs_said->args - 7); // too much
     assert_false(translated(&a, "hipLaunchByPtr", &function, 7));
-    say(UINT64_C(1) << 40, 0); // which nobody may read or write
+    set_argument(UINT64_C(1) << 40, 0); // which nobody may read or write
     assert_false(translated(&a, "hipLaunchByPtr", &function, 7));
     ts__hs_before_drop();
     assert_true(translated(&a, "hipLaunchByPtr", &function, 7));
@@ -250,16 +246,10 @@ static void a_launch_in_three_calls_is_one_or_unknown(void **user)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_writes_is_captured_or_known_to_write),
-        cmocka_unit_test(rules_name_whole_arguments),
-        cmocka_unit_test(slices_are_rows_where_they_follow_each_other),
-        cmocka_unit_test(a_launch_in_three_calls_is_one_or_unknown),
-    };
     if (argc > 1 && !strcmp(argv[1], "list")) {
         for (size_t i = 0; i < WRITERS; i++)
             puts(writers[i].name);
         return 0;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -17,22 +17,19 @@ static uint64_t object_size;
 
 static int start(void **user)
 {
-    (void)user;
     object = double_read("libhsaco.so", &object_size);
     return object ? 0 : -1;
 }
 
 static int finish(void **user)
 {
-    (void)user;
     free(object);
     return 0;
 }
 
-static void a_note_tells_where_arguments_lie(void **user)
+UNIT_TEST(a_note_tells_where_arguments_lie)
 {
     static ts__amd_kernel k;
-    (void)user;
     assert_true(ts__amd_kernel_read(&k, object, object_size, "biased"));
     assert_int_equal(k.count, 3); // a fourth one is hidden
     for (uint32_t i = 0; i < 3; i++) {
@@ -49,7 +46,7 @@ static void a_note_tells_where_arguments_lie(void **user)
     assert_false(ts__amd_has_kernel(object, object_size, "add.kd"));
 }
 
-static void what_is_no_list_of_kernels_has_none(void **user)
+UNIT_TEST(what_is_no_list_of_kernels_has_none)
 {
     static const char list[] = "\x81\xAE"
                                "amdhsa.kernels\x91\x81\xA5.name\xA1k";
@@ -57,7 +54,6 @@ static void what_is_no_list_of_kernels_has_none(void **user)
                                  "amdhsa.kernels\x01\x81\xA5.name\xA1k";
     ts__mp kernel,
         p = { (const uint8_t *)list, (const uint8_t *)list + sizeof list - 1 };
-    (void)user;
     assert_true(ts__amd_kernel_at(p, "k", &kernel));
     assert_false(ts__amd_kernel_at(p, "other", &kernel));
     p.at = (const uint8_t *)number;
@@ -66,11 +62,10 @@ static void what_is_no_list_of_kernels_has_none(void **user)
 }
 
 // Each copy has its exact size, so that reading beyond it is detected.
-static void what_is_cut_short_or_changed_is_no_code_but_no_harm(void **user)
+UNIT_TEST(what_is_cut_short_or_changed_is_no_code_but_no_harm)
 {
     static ts__amd_kernel k;
     ts__mp metadata;
-    (void)user;
     assert_true(ts__amd_metadata(object, object_size, &metadata));
     const uint64_t size = (uint64_t)(metadata.end - metadata.at);
     for (uint64_t cut = 0; cut < size; cut++) {
@@ -95,7 +90,7 @@ static void what_is_cut_short_or_changed_is_no_code_but_no_harm(void **user)
 }
 
 // An item of each kind, then the one that is looked for.
-static void items_of_all_kinds_are_passed(void **user)
+UNIT_TEST(items_of_all_kinds_are_passed)
 {
     static const struct {
         const char *bytes;
@@ -146,7 +141,6 @@ static void items_of_all_kinds_are_passed(void **user)
         ITEM("\x92\x81\001\002\xA1x"),
 #undef ITEM
     };
-    (void)user;
     for (size_t i = 0; i < sizeof items / sizeof *items; i++) {
         uint8_t bytes[64] = "\x82\xA1k";
         size_t size = 3;
@@ -181,12 +175,11 @@ static size_t bundle(uint8_t *to, const char *first, const char *second)
     return 432;
 }
 
-static void the_code_of_the_device_is_picked(void **user)
+UNIT_TEST(the_code_of_the_device_is_picked)
 {
     uint8_t bytes[432];
     const uint8_t *code = NULL;
     uint64_t size = 0;
-    (void)user;
     size_t all = bundle(bytes, "host-x86_64-unknown-linux-gfx942",
                         "hipv4-amdgcn-amd-amdhsa--gfx942");
     assert_true(ts__amd_code_pick(bytes, all, "gfx942", &code, &size));
@@ -229,7 +222,6 @@ static size_t compressed(uint16_t method, uint8_t *to, size_t room,
                          const uint8_t *bytes)
 {
     size_t size = 0;
-    (void)to, (void)room, (void)bytes;
 #ifdef TRACESMITH_ZLIB
     uLongf written = room;
     if (method == TS__AMD_ZLIB &&
@@ -288,9 +280,8 @@ static void pack_free(pack *p)
     munmap(p->pages, p->mapped + PAGE);
 }
 
-static void compressed_bundles_of_all_versions_are_unpacked(void **user)
+UNIT_TEST(compressed_bundles_of_all_versions_are_unpacked)
 {
-    (void)user;
     for (uint16_t version = 1; version <= 3; version++)
         for (uint16_t method = 0; method < 2; method++) {
             pack p;
@@ -319,9 +310,8 @@ static bool unpacks(const void *bytes, size_t size)
     return unpacked != NULL;
 }
 
-static void a_damaged_or_hostile_bundle_is_none(void **user)
+UNIT_TEST(a_damaged_or_hostile_bundle_is_none)
 {
-    (void)user;
     for (uint16_t version = 1; version <= 3; version++)
         for (uint16_t method = 0; method < 2; method++) {
             pack p;
@@ -360,11 +350,10 @@ static void a_damaged_or_hostile_bundle_is_none(void **user)
         }
 }
 
-static void what_nobody_knows_is_not_unpacked(void **user)
+UNIT_TEST(what_nobody_knows_is_not_unpacked)
 {
     ts__amd_packed packed;
     pack p;
-    (void)user;
     pack_make(&p, 2, TS__AMD_ZSTD);
     assert_true(ts__amd_packed_read(&packed, p.at, p.size + 32));
     p.at[4] = 4; // a version
@@ -382,15 +371,5 @@ static void what_nobody_knows_is_not_unpacked(void **user)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_note_tells_where_arguments_lie),
-        cmocka_unit_test(what_is_no_list_of_kernels_has_none),
-        cmocka_unit_test(what_is_cut_short_or_changed_is_no_code_but_no_harm),
-        cmocka_unit_test(items_of_all_kinds_are_passed),
-        cmocka_unit_test(the_code_of_the_device_is_picked),
-        cmocka_unit_test(compressed_bundles_of_all_versions_are_unpacked),
-        cmocka_unit_test(a_damaged_or_hostile_bundle_is_none),
-        cmocka_unit_test(what_nobody_knows_is_not_unpacked),
-    };
-    return cmocka_run_group_tests(tests, start, finish);
+    return unit_run(start, finish);
 }

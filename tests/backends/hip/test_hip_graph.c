@@ -131,10 +131,9 @@ static void is_whole(size_t count, size_t which)
 
 /* ---- Tests -------------------------------------------------------------- */
 
-static void a_graph_by_hand_is_one_operation_with_its_nodes(void **user)
+UNIT_TEST(a_graph_by_hand_is_one_operation_with_its_nodes)
 {
     ts_capture_node node = { .index = 0 };
-    (void)user;
     begin();
     create();
     void *const first = add_kernel(NULL, numbers, 2);     // 12
@@ -162,12 +161,11 @@ static void a_graph_by_hand_is_one_operation_with_its_nodes(void **user)
     rt_close(&trace);
 }
 
-static void a_recorded_graph_has_the_copies_of_two_streams(void **user)
+UNIT_TEST(a_recorded_graph_has_the_copies_of_two_streams)
 {
     static uint32_t host[COUNT];
     hipStream_t other;
     hipEvent_t event;
-    (void)user;
     begin();
     for (int i = 0; i < COUNT; i++)
         host[i] = 20;
@@ -195,11 +193,10 @@ static void a_recorded_graph_has_the_copies_of_two_streams(void **user)
     rt_close(&trace);
 }
 
-static void what_is_changed_of_a_graph_is_launched_changed(void **user)
+UNIT_TEST(what_is_changed_of_a_graph_is_launched_changed)
 {
     uint32_t value = 100, *to;
     void *arguments[2];
-    (void)user;
     begin();
     create();
     void *const kernel = add_kernel(NULL, numbers, 2);
@@ -235,11 +232,10 @@ static void what_is_changed_of_a_graph_is_launched_changed(void **user)
     rt_close(&trace);
 }
 
-static void a_graph_takes_what_another_one_has(void **user)
+UNIT_TEST(a_graph_takes_what_another_one_has)
 {
     void *first, *unused;
     int result;
-    (void)user;
     begin();
     create();
     add_copy(add_kernel(NULL, numbers, 2), others, numbers);
@@ -261,10 +257,9 @@ static void a_graph_takes_what_another_one_has(void **user)
     rt_close(&trace);
 }
 
-static void graphs_within_graphs_are_nodes_of_one(void **user)
+UNIT_TEST(graphs_within_graphs_are_nodes_of_one)
 {
     void *inner, *node;
-    (void)user;
     begin();
     create();
     add_set(add_kernel(NULL, numbers, 1), others, 6);
@@ -285,12 +280,11 @@ static void graphs_within_graphs_are_nodes_of_one(void **user)
 
 // HIP tells nothing about copies in a child graph, nor about cooperative
 // kernels.
-static void what_hip_does_not_tell_is_declined(void **user)
+UNIT_TEST(what_hip_does_not_tell_is_declined)
 {
     void *inner, *node;
     uint32_t value = 1;
     void *arguments[] = { &numbers, &value };
-    (void)user;
     begin();
     create();
     add_copy(NULL, others, numbers);
@@ -312,7 +306,7 @@ static void what_hip_does_not_tell_is_declined(void **user)
     rt_close(&trace);
 }
 
-static void record_together(void)
+static void record_cooperative(void)
 {
     uint32_t value = 1;
     void *arguments[] = { &numbers, &value };
@@ -323,13 +317,11 @@ static void record_together(void)
 }
 
 // The node in the child graph is a copy, of which HIP does not tell more.
-static void
-a_recorded_cooperative_kernel_is_declined_in_a_graph_within(void **user)
+UNIT_TEST(a_recorded_cooperative_kernel_is_declined_in_a_graph_within)
 {
     void *inner, *node;
-    (void)user;
     begin();
-    record_together();
+    record_cooperative();
     inner = graph;
     create();
     ok(call_hipGraphAddChildGraphNode(&node, graph, NULL, 0, inner));
@@ -350,14 +342,13 @@ a_recorded_cooperative_kernel_is_declined_in_a_graph_within(void **user)
     rt_close(&trace);
 }
 
-static void a_cooperative_kernel_stays_one_with_other_arguments(void **user)
+UNIT_TEST(a_cooperative_kernel_stays_one_with_other_arguments)
 {
     uint32_t value = 3, *to;
     size_t count = 1;
     void *arguments[2], *node;
-    (void)user;
     begin();
-    record_together();
+    record_cooperative();
     ok(call_hipGraphGetNodes(graph, &node, &count));
     make_ready();
     to = numbers;
@@ -370,9 +361,8 @@ static void a_cooperative_kernel_stays_one_with_other_arguments(void **user)
     rt_close(&trace);
 }
 
-static void a_recorded_copy_of_nothing_is_no_node(void **user)
+UNIT_TEST(a_recorded_copy_of_nothing_is_no_node)
 {
-    (void)user;
     begin();
     numbers[0] = 4;
     ok(call_hipStreamBeginCapture(stream, 2));
@@ -389,10 +379,9 @@ static void a_recorded_copy_of_nothing_is_no_node(void **user)
     rt_close(&trace);
 }
 
-static void a_node_of_two_recorded_calls_is_nobodys(void **user)
+UNIT_TEST(a_node_of_two_recorded_calls_is_nobodys)
 {
     ts__hs_seen one = { .node = 8, .graph = 16, .recorded = true };
-    (void)user;
     ts__hs_seen_put(&one);
 
     assert_false(ts__hs_is_unlike((void *)8));
@@ -410,18 +399,5 @@ static void a_node_of_two_recorded_calls_is_nobodys(void **user)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_graph_by_hand_is_one_operation_with_its_nodes),
-        cmocka_unit_test(a_recorded_graph_has_the_copies_of_two_streams),
-        cmocka_unit_test(what_is_changed_of_a_graph_is_launched_changed),
-        cmocka_unit_test(a_graph_takes_what_another_one_has),
-        cmocka_unit_test(graphs_within_graphs_are_nodes_of_one),
-        cmocka_unit_test(what_hip_does_not_tell_is_declined),
-        cmocka_unit_test(
-            a_recorded_cooperative_kernel_is_declined_in_a_graph_within),
-        cmocka_unit_test(a_cooperative_kernel_stays_one_with_other_arguments),
-        cmocka_unit_test(a_recorded_copy_of_nothing_is_no_node),
-        cmocka_unit_test(a_node_of_two_recorded_calls_is_nobodys),
-    };
-    return cmocka_run_group_tests(tests, start, finish);
+    return unit_run(start, finish);
 }

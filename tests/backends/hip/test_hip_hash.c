@@ -14,7 +14,7 @@
 enum { CHUNKS = 40, LARGE = CHUNKS * TS_CAPTURE_CHUNK + 100 };
 
 typedef struct kept_run {
-    uint64_t hash[2], told;
+    uint64_t hash[2], by_device;
     char how[200];
 } kept_run;
 
@@ -28,7 +28,7 @@ static int times_compiled(void)
     return compiled();
 }
 
-static void say_how(kept_run *run)
+static void read_how(kept_run *run)
 {
     ts_metadata m;
     for (size_t i = 0; i < ts_reader_metadata_count(trace.reader); i++)
@@ -56,30 +56,29 @@ static kept_run run_as(ts_capture_hash where)
         ok(call_hipModuleLaunchKernel(add, 4, 1, 1, 256, 1, 1, 0, stream,
                                       arguments, NULL));
     ok(call_hipMemsetD32Async(large + 16384, 7, 16384, stream));
-    run.told = ts_capture_result().device_bytes;
+    run.by_device = ts_capture_result().device_bytes;
     ok(call_hipDeviceSynchronize());
     ok(call_hipFree(large));
     end();
     hash_captures(4, run.hash);
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, NULL), 3);
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "ts_hash_chunks"), 0);
-    say_how(&run);
+    read_how(&run);
     runs_the_same(4, 2, 0);
     rt_close(&trace);
     return run;
 }
 
-static void what_is_kept_is_the_same_and_less_is_copied(void **user)
+UNIT_TEST(what_is_kept_is_the_same_and_less_is_copied)
 {
-    (void)user;
     ts__hs_hash.architecture[0] = '?'; // as if it was for another device
     const int before = times_compiled();
     const kept_run host = run_as(TS_CAPTURE_HASH_HOST);
     assert_string_equal(host.how, "on the host");
-    assert_int_equal(host.told, 0);
+    assert_int_equal(host.by_device, 0);
     const kept_run device = run_as(TS_CAPTURE_HASH_AUTO);
     assert_string_equal(device.how, "on the device");
-    assert_true(device.told > (uint64_t)(CHUNKS - 1) * TS_CAPTURE_CHUNK);
+    assert_true(device.by_device > (uint64_t)(CHUNKS - 1) * TS_CAPTURE_CHUNK);
     assert_memory_equal(device.hash, host.hash, 16);
     const int times = times_compiled();
     assert_int_equal(times, before + 1);
@@ -87,35 +86,28 @@ static void what_is_kept_is_the_same_and_less_is_copied(void **user)
     assert_int_equal(times_compiled(), times); // its code is known
 }
 
-static void without_a_compiler_the_host_hashes_and_it_is_said(void **user)
+UNIT_TEST(without_a_compiler_the_host_hashes_and_it_is_said)
 {
-    (void)user;
     ts__hs_hash.architecture[0] = '?'; // as if it was for another device
     setenv("DOUBLE_HIP_HASH", "/nowhere", 1);
     const kept_run run = run_as(TS_CAPTURE_HASH_AUTO);
     unsetenv("DOUBLE_HIP_HASH");
     assert_string_equal(run.how,
                         "on the host: hiprtc cannot compile the kernel");
-    assert_int_equal(run.told, 0);
+    assert_int_equal(run.by_device, 0);
 }
 
-static void a_device_that_hashes_wrongly_is_found_out(void **user)
+UNIT_TEST(a_device_that_hashes_wrongly_is_found_out)
 {
-    (void)user;
     setenv("DOUBLE_HASH_WRONG", "1", 1);
     const kept_run run = run_as(TS_CAPTURE_HASH_AUTO);
     unsetenv("DOUBLE_HASH_WRONG");
     assert_string_equal(run.how,
                         "on the host: the device computes wrong hashes");
-    assert_int_equal(run.told, 0);
+    assert_int_equal(run.by_device, 0);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_kept_is_the_same_and_less_is_copied),
-        cmocka_unit_test(without_a_compiler_the_host_hashes_and_it_is_said),
-        cmocka_unit_test(a_device_that_hashes_wrongly_is_found_out),
-    };
-    return cmocka_run_group_tests(tests, start, finish);
+    return unit_run(start, finish);
 }

@@ -11,7 +11,6 @@
 
 static void *reset(void *unused)
 {
-    (void)unused;
     ok(call_hipDeviceReset());
     return NULL;
 }
@@ -35,10 +34,9 @@ static bool it_waits(void)
 }
 
 // A capture waits for all calls in flight: none of these may wait for it.
-static void who_resets_is_not_inside_while_it_waits(void **user)
+UNIT_TEST(who_resets_is_not_inside_while_it_waits)
 {
     pthread_t thread;
-    (void)user;
     begin();
     assert_int_equal(ts__cs.range_count, 2);
     ask_or_not(true); // somebody looks at memory of the device
@@ -61,8 +59,5 @@ static void who_resets_is_not_inside_while_it_waits(void **user)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_resets_is_not_inside_while_it_waits),
-    };
-    return cmocka_run_group_tests(tests, start, finish);
+    return unit_run(start, finish);
 }

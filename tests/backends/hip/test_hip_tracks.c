@@ -37,9 +37,8 @@ static const char *begin(const char *name)
 /* ---- Devices, streams --------------------------------------------------- */
 
 // The driver numbers processors too: the first GPU may have the number 1.
-static void a_device_that_is_not_there_is_one_of_its_own(void **state)
+UNIT_TEST(a_device_that_is_not_there_is_one_of_its_own)
 {
-    (void)state;
     static const ts__hip_facts facts;
     const char *const path = rt_start("devices.sbt", plain);
     alarm(120); // it went on for ever
@@ -51,8 +50,7 @@ static void a_device_that_is_not_there_is_one_of_its_own(void **state)
     alarm(0);
     assert_int_equal(first, ts__hip.devices[ts__hip_device_of(1)].track);
     assert_int_not_equal(none, first);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     rt_close(&trace);
 }
 
@@ -69,9 +67,8 @@ static void make_stream(uint64_t handle, uint64_t tick)
 }
 
 // Records of the first one may come when the second one is there.
-static void an_address_that_is_used_again_is_another_stream(void **state)
+UNIT_TEST(an_address_that_is_used_again_is_another_stream)
 {
-    (void)state;
     enum { HANDLE = 0x7000, UNSEEN = 0x9000 };
     const char *const path = rt_start("again.sbt", plain);
     make_stream(HANDLE, 10);
@@ -89,14 +86,12 @@ static void an_address_that_is_used_again_is_another_stream(void **state)
     ts__hip_stream_destroyed(UNSEEN, 30);
     assert_int_not_equal(track_of(UNSEEN, 40), old);
     assert_int_equal(track_of(UNSEEN, 29), old);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     rt_close(&trace);
 }
 
-static void streams_that_are_too_many_are_counted(void **state)
+UNIT_TEST(streams_that_are_too_many_are_counted)
 {
-    (void)state;
     enum { MANY = TS__HIP_STREAMS + 100 };
     const char *const path = begin("crowd.sbt");
     const uint32_t device = ts__hip_device_track(0);
@@ -114,21 +109,18 @@ static void streams_that_are_too_many_are_counted(void **state)
     for (uint64_t i = 1; i <= MANY; i++)
         ts__hip_stream_destroyed(i << 8, 10002);
     ts__hip_stop();
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(trace.info->lost, 2 * lost);
     rt_close(&trace);
 }
 
-static void the_default_stream_is_one_by_either_handle(void **state)
+UNIT_TEST(the_default_stream_is_one_by_either_handle)
 {
-    (void)state;
     const char *const path = rt_start("streams.sbt", plain);
     const uint32_t null = track_of(0, 1);
     assert_int_equal(track_of(1, 1), null);
     assert_int_not_equal(track_of(2, 1), null);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     rt_close(&trace);
 }
 
@@ -159,10 +151,8 @@ static int64_t fact(const rt_trace *trace, const char *key)
     return m.number;
 }
 
-static void
-a_launch_without_a_kernel_is_lost_unless_it_is_captured(void **state)
+UNIT_TEST(a_launch_without_a_kernel_is_lost_unless_it_is_captured)
 {
-    (void)state;
     const char *const path = begin("launches.sbt");
     call(LAUNCH, 1, 0);
     call(LAUNCH, 2, 0);
@@ -179,8 +169,7 @@ a_launch_without_a_kernel_is_lost_unless_it_is_captured(void **state)
     report(8);
     report(9);
     ts__hip_stop();
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     ts_loss_row row;
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "kernel"), 3);
     assert_int_equal(trace.info->lost, 2);
@@ -192,9 +181,8 @@ a_launch_without_a_kernel_is_lost_unless_it_is_captured(void **state)
     rt_close(&trace);
 }
 
-static void a_capture_that_fails_or_is_left_open_ends(void **state)
+UNIT_TEST(a_capture_that_fails_or_is_left_open_ends)
 {
-    (void)state;
     rt_trace trace;
     const char *path = begin("spoilt.sbt");
     call(CAPTURE, 1, 0);
@@ -205,15 +193,13 @@ static void a_capture_that_fails_or_is_left_open_ends(void **state)
     call(CAPTURE, 6, 0);
     call(LAUNCH, 7, 0);
     ts__hip_stop();
-    assert_int_equal(ts_session_stop(), TS_OK);
-    trace = rt_read(path);
+    trace = rt_end(path);
     assert_int_equal(trace.info->lost, 1);
     rt_close(&trace);
     path = begin("next.sbt"); // it ended in between
     call(LAUNCH, 8, 0);
     ts__hip_stop();
-    assert_int_equal(ts_session_stop(), TS_OK);
-    trace = rt_read(path);
+    trace = rt_end(path);
     assert_int_equal(trace.info->lost, 1);
     rt_close(&trace);
 }
@@ -237,10 +223,8 @@ static void report_as(uint64_t correlation, const char *name, uint64_t start_ns)
     ts__hip_taken(ts__hip_taker_get(), UINT64_MAX);
 }
 
-static void
-kernels_before_their_launch_are_reported_with_any_clock(void **state)
+UNIT_TEST(kernels_before_their_launch_are_reported_with_any_clock)
 {
-    (void)state;
     static const ts__hip_way way = {
         .name = "test", .gone = never, .now_ns = slow_ns, .operations = true
     };
@@ -265,9 +249,8 @@ kernels_before_their_launch_are_reported_with_any_clock(void **state)
 }
 
 // roctracer puts the names into its buffers, which it fills again.
-static void names_at_an_address_that_is_used_again_are_read_again(void **state)
+UNIT_TEST(names_at_an_address_that_is_used_again_are_read_again)
 {
-    (void)state;
     char name[32] = "first";
     const char *const path = begin("names.sbt");
     for (uint64_t i = 1; i <= 4; i++) {
@@ -278,8 +261,7 @@ static void names_at_an_address_that_is_used_again_are_read_again(void **state)
     report_as(9, "third", ts__hip_boottime_ns()); // without a launch
     report_as(9, "fourth", ts__hip_boottime_ns());
     ts__hip_stop();
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "first"), 2);
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "second"), 2);
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "third"), 1);
@@ -288,10 +270,8 @@ static void names_at_an_address_that_is_used_again_are_read_again(void **state)
 }
 
 // As firmware is known to time them; readers interpret these times.
-static void
-kernels_that_overlap_on_a_stream_stay_as_they_were_told(void **state)
+UNIT_TEST(kernels_that_overlap_on_a_stream_stay_as_they_were_told)
 {
-    (void)state;
     const char *const path = begin("overlap.sbt");
     const uint64_t now = ts__hip_boottime_ns();
     call(LAUNCH, 1, 0);
@@ -301,8 +281,7 @@ kernels_that_overlap_on_a_stream_stay_as_they_were_told(void **state)
     report_as(2, "second", now + 1000500); // before the first one has ended
     report_as(3, "third", now + 1000500);  // and with the second one
     ts__hip_stop();
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     const rt_row *const first = rt_only(&trace, TS_EVENT_KERNEL, "first");
     const rt_row *const second = rt_only(&trace, TS_EVENT_KERNEL, "second");
     const rt_row *const third = rt_only(&trace, TS_EVENT_KERNEL, "third");
@@ -327,9 +306,8 @@ static void stream_set(uint64_t handle, uint64_t phase)
 }
 
 // As rocprofiler-sdk reports it around calls whose arguments are not known.
-static void a_stream_is_that_of_the_calls_that_it_is_set_for(void **state)
+UNIT_TEST(a_stream_is_that_of_the_calls_that_it_is_set_for)
 {
-    (void)state;
     enum { UNKNOWN = LAUNCH + 8, HANDLE = 0x7700 };
     const char *const path = begin("set.sbt");
     ts__hip_api_define(UNKNOWN, "hipFunctionOfTomorrow");
@@ -341,8 +319,7 @@ static void a_stream_is_that_of_the_calls_that_it_is_set_for(void **state)
     report_as(1, "within", ts__hip_boottime_ns());
     report_as(2, "after", ts__hip_boottime_ns());
     ts__hip_stop();
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_only(&trace, TS_EVENT_KERNEL, "within")->track, stream);
     assert_int_not_equal(rt_only(&trace, TS_EVENT_KERNEL, "after")->track,
                          stream);
@@ -350,17 +327,15 @@ static void a_stream_is_that_of_the_calls_that_it_is_set_for(void **state)
 }
 
 // Only the name of the function tells its kind.
-static void a_copy_by_a_kernel_of_the_runtime_has_its_direction(void **state)
+UNIT_TEST(a_copy_by_a_kernel_of_the_runtime_has_its_direction)
 {
-    (void)state;
     enum { DEVICE_TO_DEVICE = 3 };
     const char *const path = begin("copy.sbt");
     ts__hip_api_define(COPY, "hipMemcpyDtoDAsync");
     call(COPY, 1, 0);
     report_as(1, "__amd_rocclr_copyBuffer", ts__hip_boottime_ns());
     ts__hip_stop();
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     const rt_row *const row = rt_only(&trace, TS_EVENT_MEMCPY, NULL);
     assert_int_equal(row->values[TS_COLUMN_TYPE], DEVICE_TO_DEVICE);
     rt_close(&trace);
@@ -368,21 +343,5 @@ static void a_copy_by_a_kernel_of_the_runtime_has_its_direction(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_device_that_is_not_there_is_one_of_its_own),
-        cmocka_unit_test(an_address_that_is_used_again_is_another_stream),
-        cmocka_unit_test(streams_that_are_too_many_are_counted),
-        cmocka_unit_test(the_default_stream_is_one_by_either_handle),
-        cmocka_unit_test(
-            a_launch_without_a_kernel_is_lost_unless_it_is_captured),
-        cmocka_unit_test(a_capture_that_fails_or_is_left_open_ends),
-        cmocka_unit_test(
-            kernels_before_their_launch_are_reported_with_any_clock),
-        cmocka_unit_test(names_at_an_address_that_is_used_again_are_read_again),
-        cmocka_unit_test(
-            kernels_that_overlap_on_a_stream_stay_as_they_were_told),
-        cmocka_unit_test(a_stream_is_that_of_the_calls_that_it_is_set_for),
-        cmocka_unit_test(a_copy_by_a_kernel_of_the_runtime_has_its_direction),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run_alone(NULL, NULL);
 }

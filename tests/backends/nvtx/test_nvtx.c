@@ -10,9 +10,8 @@ static const ts_session_desc plain;
 
 /* ---- Tests -------------------------------------------------------------- */
 
-static void every_slot_of_every_module_is_filled(void **state)
+UNIT_TEST(every_slot_of_every_module_is_filled)
 {
-    (void)state;
     assert_int_equal(ts_nvtx_initialize(NULL), 0);
     assert_int_equal(ts_nvtx_initialize(get_table), 1);
     assert_int_equal(handler_version, 3);
@@ -21,9 +20,8 @@ static void every_slot_of_every_module_is_filled(void **state)
             assert_non_null(slots[m][i]);
 }
 
-static void a_client_of_an_older_version_gets_what_it_has(void **state)
+UNIT_TEST(a_client_of_an_older_version_gets_what_it_has)
 {
-    (void)state;
     void (*const last)(void) = slots[CORE][11];
     slots[CORE][10] = slots[CORE][11] = NULL;
     sizes[CORE] = 11; // it knows functions 1 to 10
@@ -44,9 +42,8 @@ static void a_client_of_an_older_version_gets_what_it_has(void **state)
     callbacks_size = 16;
 }
 
-static void ranges_nest_by_domain_and_end_in_any_order(void **state)
+UNIT_TEST(ranges_nest_by_domain_and_end_in_any_order)
 {
-    (void)state;
     const char *const path = rt_start("order.sbt", plain);
     void *const a = DOMAIN("a"), *const b = DOMAIN("b");
     const ts__nv_attributes text = attributes("range");
@@ -61,8 +58,7 @@ static void ranges_nest_by_domain_and_end_in_any_order(void **state)
     {
         TS_ZONE("after");
     }
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "range"), 3);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "after"), 1);
     // Nothing is left open, and what came in between is not cut.
@@ -75,9 +71,8 @@ static void ranges_nest_by_domain_and_end_in_any_order(void **state)
 }
 
 // They may overlap in any way, and end in another thread.
-static void ranges_of_the_process_are_spans(void **state)
+UNIT_TEST(ranges_of_the_process_are_spans)
 {
-    (void)state;
     static const char *const names[] = { "first", "second", NULL, NULL };
     static const size_t starts[] = { 0, 1, 0, 1 };
     uint64_t ids[4];
@@ -89,8 +84,7 @@ static void ranges_of_the_process_are_spans(void **state)
                   2)(domain, &second);
     CALL(void (*)(uint64_t), CORE, 7)(ids[0]);
     CALL(void (*)(void *, uint64_t), CORE2, 3)(domain, ids[1]);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_true(ids[0] != ids[1]);
     assert_int_equal(rt_rows(&trace, TS_EVENT_SPAN, NULL), 4);
     for (size_t i = 0; i < 4; i++) {
@@ -103,9 +97,8 @@ static void ranges_of_the_process_are_spans(void **state)
     rt_close(&trace);
 }
 
-static void payloads_are_values_of_their_zone(void **state)
+UNIT_TEST(payloads_are_values_of_their_zone)
 {
-    (void)state;
     const char *const path = rt_start("payload.sbt", plain);
     void *const domain = DOMAIN("values");
     ts__nv_attributes a = attributes("valued");
@@ -122,8 +115,7 @@ static void payloads_are_values_of_their_zone(void **state)
         DOMAIN_PUSH(domain, &a);
         DOMAIN_POP(domain);
     }
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE_ARG, NULL), 6);
     for (size_t i = 0; i < 6; i++) {
         const rt_row *const row = rt_nth(&trace, TS_EVENT_ZONE_ARG, NULL, i);
@@ -136,19 +128,22 @@ static void payloads_are_values_of_their_zone(void **state)
     rt_close(&trace);
 }
 
-static uint32_t color_of(const rt_trace *trace, const char *name)
+static const ts_site_entry *site_of(const rt_trace *trace, const rt_row *row)
 {
-    const rt_row *const row = rt_only(trace, TS_EVENT_ZONE, name);
     const ts_site_entry *const site =
         ts_reader_site(trace->reader, (uint32_t)row->values[TS_COLUMN_SITE]);
     assert_non_null(site);
-    return site->color;
+    return site;
+}
+
+static uint32_t color_of(const rt_trace *trace, const char *name)
+{
+    return site_of(trace, rt_only(trace, TS_EVENT_ZONE, name))->color;
 }
 
 // No colour, or one of an unknown type, is none.
-static void colours_are_kept(void **state)
+UNIT_TEST(colours_are_kept)
 {
-    (void)state;
     static const struct {
         const char *name;
         int type;
@@ -166,8 +161,7 @@ static void colours_are_kept(void **state)
         DOMAIN_PUSH(domain, &a);
         DOMAIN_POP(domain);
     }
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(color_of(&trace, "blue") & 0xFFFFFF, 0x3366CC);
     assert_int_equal(color_of(&trace, "red") & 0xFFFFFF, 0xCC0000);
     assert_int_equal(color_of(&trace, "none"), 0);
@@ -175,9 +169,8 @@ static void colours_are_kept(void **state)
     rt_close(&trace);
 }
 
-static void short_attributes_are_read_as_far_as_they_go(void **state)
+UNIT_TEST(short_attributes_are_read_as_far_as_they_go)
 {
-    (void)state;
     const char *const path = rt_start("short.sbt", plain);
     ts__nv_attributes a = attributes("cut off");
     a.size = offsetof(ts__nv_attributes, message_type);
@@ -185,23 +178,69 @@ static void short_attributes_are_read_as_far_as_they_go(void **state)
     DOMAIN_POP(NULL);
     DOMAIN_PUSH(NULL, NULL);
     DOMAIN_POP(NULL);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, NULL), 2);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "cut off"), 0);
     rt_close(&trace);
 }
 
-static void deep_ranges_are_all_there(void **state)
+static void push_text(void *domain, char *buffer, const char *text)
 {
-    (void)state;
+    ts__nv_attributes a = attributes(buffer);
+    strcpy(buffer, text);
+    if (domain)
+        DOMAIN_PUSH(domain, &a);
+    else
+        PUSH(buffer);
+    if (domain)
+        DOMAIN_POP(domain);
+    else
+        POP();
+}
+
+// A thread remembers what a text was the last time, and where.
+UNIT_TEST(each_text_that_one_buffer_has_is_a_name)
+{
+    char buffer[200], longer[2][200];
+    const char *const path = rt_start("buffer.sbt", plain);
+    void *const domain = DOMAIN("of a domain");
+    memset(longer, 'x', sizeof longer);
+    strcpy(&longer[0][60], "first");
+    strcpy(&longer[1][60], "second");
+    for (int i = 0; i < 5; i++) {
+        push_text(NULL, buffer, "a");
+        push_text(domain, buffer, "a");
+        push_text(NULL, buffer, "ab");
+        push_text(NULL, buffer, "ac");
+        push_text(NULL, buffer, longer[0]);
+        push_text(NULL, buffer, longer[1]);
+    }
+    for (int i = 0; i < 5; i++)
+        push_text(i % 2 ? domain : NULL, buffer, "both");
+    rt_trace trace = rt_end(path);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "a"), 10);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "ab"), 5);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "ac"), 5);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, longer[0]), 5);
+    assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, longer[1]), 5);
+    for (size_t i = 0; i < 5; i++) {
+        const rt_row *const row = rt_nth(&trace, TS_EVENT_ZONE, "both", i);
+        const uint32_t category = site_of(&trace, row)->category;
+        assert_int_equal(i % 2, category != 0);
+        assert_int_equal(i % 2 ? strlen("of a domain") : 0,
+                         ts_reader_name(trace.reader, category).size);
+    }
+    rt_close(&trace);
+}
+
+UNIT_TEST(deep_ranges_are_all_there)
+{
     const char *const path = rt_start("deep.sbt", plain);
     for (int i = 0; i < 1000; i++)
         assert_int_equal(PUSH("deep"), i);
     for (int i = 1000; i-- > 0;)
         assert_int_equal(POP(), i);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "deep"), 1000);
     rt_close(&trace);
 }
@@ -216,9 +255,8 @@ static void hear_name(ts_nvtx_kind kind, uint64_t handle, const char *name)
     its_name = name;
 }
 
-static void names_of_other_things_are_kept(void **state)
+UNIT_TEST(names_of_other_things_are_kept)
 {
-    (void)state;
     int thing;
     ts_nvtx_named = hear_name;
     CALL(void (*)(void *, const char *), CUDA, 5)(&thing, "compute");
@@ -234,9 +272,8 @@ static void names_of_other_things_are_kept(void **state)
     ts_nvtx_named = NULL;
 }
 
-static void without_a_session_nothing_breaks(void **state)
+UNIT_TEST(without_a_session_nothing_breaks)
 {
-    (void)state;
     assert_int_equal(PUSH("before"), 0);
     const char *const path = rt_start("before.sbt", plain);
     assert_int_equal(PUSH("inside"), 1);
@@ -263,9 +300,8 @@ static void *push_and_pop(void *gate)
     return NULL;
 }
 
-static void two_hundred_threads_lose_nothing(void **state)
+UNIT_TEST(two_hundred_threads_lose_nothing)
 {
-    (void)state;
     enum { THREADS = 200 };
     static pthread_t threads[THREADS];
     static pthread_barrier_t gate;
@@ -284,9 +320,8 @@ static void two_hundred_threads_lose_nothing(void **state)
 }
 
 // What has no message is shown so, not by a number.
-static void what_says_nothing_has_a_name(void **state)
+UNIT_TEST(what_says_nothing_has_a_name)
 {
-    (void)state;
     const char *const path = rt_start("nothing.sbt", plain);
     void *const domain = DOMAIN("silent");
     ts__nv_attributes a = attributes("");
@@ -302,8 +337,7 @@ static void what_says_nothing_has_a_name(void **state)
     a.payload_type = TS__NV_U32;
     a.payload.u32 = 7;
     CALL(void (*)(void *, const ts__nv_attributes *), CORE2, 1)(domain, &a);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_MARK, "(no message)"), 5);
     assert_int_equal(rt_rows(&trace, TS_EVENT_MARK, NULL), 5);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "(no message)"), 2);
@@ -315,25 +349,10 @@ static void what_says_nothing_has_a_name(void **state)
 // As NVTX does when the program makes its first call.
 static int connect_handler(void **state)
 {
-    (void)state;
     return ts_nvtx_initialize(get_table) == 1 ? 0 : -1;
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_slot_of_every_module_is_filled),
-        cmocka_unit_test(a_client_of_an_older_version_gets_what_it_has),
-        cmocka_unit_test(ranges_nest_by_domain_and_end_in_any_order),
-        cmocka_unit_test(ranges_of_the_process_are_spans),
-        cmocka_unit_test(what_says_nothing_has_a_name),
-        cmocka_unit_test(payloads_are_values_of_their_zone),
-        cmocka_unit_test(colours_are_kept),
-        cmocka_unit_test(short_attributes_are_read_as_far_as_they_go),
-        cmocka_unit_test(deep_ranges_are_all_there),
-        cmocka_unit_test(names_of_other_things_are_kept),
-        cmocka_unit_test(without_a_session_nothing_breaks),
-        cmocka_unit_test(two_hundred_threads_lose_nothing),
-    };
-    return cmocka_run_group_tests(tests, connect_handler, NULL);
+    return unit_run(connect_handler, NULL);
 }

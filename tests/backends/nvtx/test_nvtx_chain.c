@@ -35,9 +35,8 @@ static void clear(void)
 #define DOMAIN_CALL(type, slot, d, a) \
     CALL(type (*)(void *, const ts__nv_attributes *), CORE2, slot)(d, a)
 
-static void both_hear_every_call(void **state)
+UNIT_TEST(both_hear_every_call)
 {
-    (void)state;
     const ts_session_desc plain = { 0 };
     clear();
     assert_int_equal(ts_nvtx_initialize_both(get_table, other), 1);
@@ -62,9 +61,8 @@ static void both_hear_every_call(void **state)
     rt_close(&trace);
 }
 
-static void each_has_handles_of_its_own(void **state)
+UNIT_TEST(each_has_handles_of_its_own)
 {
-    (void)state;
     const ts_session_desc plain = { 0 };
     clear();
     assert_int_equal(ts_nvtx_initialize_both(get_table, other), 1);
@@ -108,9 +106,8 @@ static void each_has_handles_of_its_own(void **state)
 }
 
 // The other tool does not know its schema.
-static void a_payload_of_a_schema_stays_here(void **state)
+UNIT_TEST(a_payload_of_a_schema_stays_here)
 {
-    (void)state;
     clear();
     assert_int_equal(ts_nvtx_initialize_both(get_table, other), 1);
     ts__nv_attributes a = attributes("plain");
@@ -123,9 +120,8 @@ static void a_payload_of_a_schema_stays_here(void **state)
                         "mark plain, payload 0\nmark plain, payload 1\n");
 }
 
-static void more_ranges_than_are_kept_end_here(void **state)
+UNIT_TEST(more_ranges_than_are_kept_end_here)
 {
-    (void)state;
     enum { MORE = 1000 };
     clear();
     assert_int_equal(ts_nvtx_initialize_both(get_table, other), 1);
@@ -142,9 +138,8 @@ static void more_ranges_than_are_kept_end_here(void **state)
     }
 }
 
-static void without_the_other_one_ours_goes_on(void **state)
+UNIT_TEST(without_the_other_one_ours_goes_on)
 {
-    (void)state;
     clear();
     setenv("OTHER_REFUSES", "1", 1);
     assert_int_equal(ts_nvtx_initialize_both(get_table, other), 1);
@@ -159,12 +154,5 @@ static void without_the_other_one_ours_goes_on(void **state)
 int main(void)
 {
     load();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_has_handles_of_its_own),
-        cmocka_unit_test(both_hear_every_call),
-        cmocka_unit_test(a_payload_of_a_schema_stays_here),
-        cmocka_unit_test(more_ranges_than_are_kept_end_here),
-        cmocka_unit_test(without_the_other_one_ours_goes_on),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

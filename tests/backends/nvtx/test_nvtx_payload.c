@@ -53,9 +53,8 @@ static void push(uint64_t id, const void *bytes, size_t size)
 
 /* ---- Tests -------------------------------------------------------------- */
 
-static void every_slot_that_is_known_is_filled(void **state)
+UNIT_TEST(every_slot_that_is_known_is_filled)
 {
-    (void)state;
     for (int i = 0; i < 6; i++)
         assert_non_null((void *)counter_slots[i]);
     for (int i = 0; i < 10; i++)
@@ -64,9 +63,8 @@ static void every_slot_that_is_known_is_filled(void **state)
     assert_int_equal(((uint8_t(*)(void *))payload_slots[7])(NULL), 1);
 }
 
-static void an_older_or_unknown_module_is_left_alone(void **state)
+UNIT_TEST(an_older_or_unknown_module_is_left_alone)
 {
-    (void)state;
     intptr_t slots[4] = { 0, 0, 0, 77 };
     assert_int_equal(load(2, slots, 3), 1);
     assert_non_null((void *)slots[2]);
@@ -75,9 +73,8 @@ static void an_older_or_unknown_module_is_left_alone(void **state)
     assert_int_equal(ts_nvtx_extension(NULL), 0);
 }
 
-static void fields_are_read_where_c_puts_them(void **state)
+UNIT_TEST(fields_are_read_where_c_puts_them)
 {
-    (void)state;
     static const ts__nv_entry entries[] = { { .type = 12, .name = "byte" },
                                             { .type = 18, .name = "long" },
                                             { .type = 13, .name = "short" },
@@ -91,8 +88,7 @@ static void fields_are_read_where_c_puts_them(void **state)
     } bytes = { 200, 1ull << 40, -2, 0x3E00, 0x4020 }; // 1.5 and 2.5
     const char *const path = rt_start("fields.sbt", plain);
     push(schema(entries, 5, TS__NV_STATIC, 0), &bytes, sizeof bytes);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace t = rt_read(path);
+    rt_trace t = rt_end(path);
     static const int64_t whole[] = { 200, 1ll << 40, -2 };
     static const double real[] = { 1.5, 2.5 };
     for (size_t i = 0; i < 5; i++) {
@@ -108,9 +104,8 @@ static void fields_are_read_where_c_puts_them(void **state)
     rt_close(&t);
 }
 
-static void half_floats_are_exact(void **state)
+UNIT_TEST(half_floats_are_exact)
 {
-    (void)state;
     assert_true(ts__np_half(0x3C00) == 1);
     assert_true(ts__np_half(0xC000) == -2);
     assert_true(ts__np_half(0x7BFF) == 65504);
@@ -121,9 +116,8 @@ static void half_floats_are_exact(void **state)
     assert_true(ts__np_half(0x7E00) != ts__np_half(0x7E00));
 }
 
-static void what_is_beyond_the_payload_is_not_read(void **state)
+UNIT_TEST(what_is_beyond_the_payload_is_not_read)
 {
-    (void)state;
     static const ts__nv_entry entries[] = {
         { .type = 16, .name = "count" },
         { .flags = TS__NV_BY_ENTRY, .type = 18, .name = "list", .detail = 0 },
@@ -140,16 +134,14 @@ static void what_is_beyond_the_payload_is_not_read(void **state)
         memset(pages, 0xFF, 4096); // a count of four thousand millions
         push(id, pages + 4096 - size, size);
     }
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace t = rt_read(path);
+    rt_trace t = rt_end(path);
     assert_int_equal(rt_rows(&t, TS_EVENT_ZONE, "schema"), 25);
     rt_close(&t);
     munmap(pages, 8192);
 }
 
-static void a_schema_that_holds_itself_ends(void **state)
+UNIT_TEST(a_schema_that_holds_itself_ends)
 {
-    (void)state;
     enum { ID = 1 << 25, MANY = 60 };
     ts__nv_entry entries[MANY];
     static uint8_t bytes[4096];
@@ -164,9 +156,8 @@ static void a_schema_that_holds_itself_ends(void **state)
     assert_int_equal(ts_session_stop(), TS_OK);
 }
 
-static void a_pointer_is_followed_only_if_it_may_be(void **state)
+UNIT_TEST(a_pointer_is_followed_only_if_it_may_be)
 {
-    (void)state;
     static const int32_t there = 77;
     const struct {
         const void *known, *wild;
@@ -177,8 +168,7 @@ static void a_pointer_is_followed_only_if_it_may_be(void **state)
     };
     const char *const path = rt_start("pointer.sbt", plain);
     push(schema(entries, 2, TS__NV_STATIC, 0), &bytes, sizeof bytes);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace t = rt_read(path);
+    rt_trace t = rt_end(path);
     const rt_row *row = rt_nth(&t, TS_EVENT_ZONE_ARG, NULL, 0);
     assert_int_equal(row->values[TS_COLUMN_VALUE], 77);
     row = rt_nth(&t, TS_EVENT_ZONE_ARG, NULL, 1);
@@ -194,8 +184,7 @@ static void mark_text(const char *file, uint64_t id, const void *bytes,
     const char *const path = rt_start(file, plain);
     ((int (*)(void *, const ts__nv_data *, size_t))payload_slots[2])(NULL,
                                                                      &data, 1);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace t = rt_read(path);
+    rt_trace t = rt_end(path);
     snprintf(text, 200, "%s", rt_nth(&t, TS_EVENT_MESSAGE, NULL, 0)->text);
     rt_close(&t);
 }
@@ -212,9 +201,8 @@ static uint64_t enumeration(const ts__nv_enum_value *values, size_t count)
         void *, const ts__nv_enum_attributes *))payload_slots[1])(NULL, &a);
 }
 
-static void numbers_of_an_enumeration_have_its_names(void **state)
+UNIT_TEST(numbers_of_an_enumeration_have_its_names)
 {
-    (void)state;
     static const ts__nv_enum_value level[] = { { "low", 1, 0 },
                                                { "high", 7, 0 } };
     static const ts__nv_enum_value access[] = { { "read", 1, 1 },
@@ -235,9 +223,8 @@ static void numbers_of_an_enumeration_have_its_names(void **state)
                               "access=write|run none=8");
 }
 
-static void texts_of_every_width_are_utf_8(void **state)
+UNIT_TEST(texts_of_every_width_are_utf_8)
 {
-    (void)state;
     static const uint16_t wide[] = { 'G', 0xE4, 0xD83D, 0xDE00, 0 };
     const struct {
         const char *narrow;
@@ -255,9 +242,8 @@ static void texts_of_every_width_are_utf_8(void **state)
     assert_string_equal(text, "schema: a=one b=Gä😀 c=dräi d=5");
 }
 
-static void long_arrays_are_identified_by_begin_and_count(void **state)
+UNIT_TEST(long_arrays_are_identified_by_begin_and_count)
 {
-    (void)state;
     static const ts__nv_entry entries[] = {
         { .flags = TS__NV_FIXED, .type = 14, .name = "n", .detail = 1000 },
         { .type = 12, .name = "after" }
@@ -268,8 +254,7 @@ static void long_arrays_are_identified_by_begin_and_count(void **state)
     } bytes = { .after = 5 };
     const char *const path = rt_start("long.sbt", plain);
     push(schema(entries, 2, TS__NV_STATIC, 0), &bytes, sizeof bytes);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace t = rt_read(path);
+    rt_trace t = rt_end(path);
     assert_int_equal(rt_rows(&t, TS_EVENT_ZONE_ARG, NULL), TS__NV_SHOWN + 2);
     const rt_row *row = rt_nth(&t, TS_EVENT_ZONE_ARG, NULL, TS__NV_SHOWN);
     assert_int_equal(row->values[TS_COLUMN_VALUE], 1000);
@@ -278,9 +263,8 @@ static void long_arrays_are_identified_by_begin_and_count(void **state)
     rt_close(&t);
 }
 
-static void what_is_left_out_by_name_says_nothing(void **state)
+UNIT_TEST(what_is_left_out_by_name_says_nothing)
 {
-    (void)state;
     static const ts__nv_entry entries[] = { { .type = 12, .name = "byte" } };
     static const uint8_t byte = 3;
     const ts__nv_data data = { schema(entries, 1, TS__NV_STATIC, 0), 1, &byte };
@@ -293,28 +277,24 @@ static void what_is_left_out_by_name_says_nothing(void **state)
         assert_int_equal(ts_filter_set(&others), TS_OK);
     }
     assert_int_equal(ts_filter_set(NULL), TS_OK);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace t = rt_read(path);
+    rt_trace t = rt_end(path);
     assert_int_equal(rt_rows(&t, TS_EVENT_MARK, NULL), 1);
     assert_int_equal(rt_rows(&t, TS_EVENT_MESSAGE, NULL), 3);
     rt_close(&t);
 }
 
-static void batches_are_counted_as_lost(void **state)
+UNIT_TEST(batches_are_counted_as_lost)
 {
-    (void)state;
     const char *const path = rt_start("batch.sbt", plain);
     ((void (*)(void *, const void *))payload_slots[17])(NULL, NULL);
     ((void (*)(void *, const void *))counter_slots[5])(NULL, NULL);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace t = rt_read(path);
+    rt_trace t = rt_end(path);
     assert_int_equal(rt_lost(&t, TS_LOSS_BACKEND), 2);
     rt_close(&t);
 }
 
 static int load_extensions(void **state)
 {
-    (void)state;
     return load(2, payload_slots, 63) == 1 && load(4, counter_slots, 6) == 1
                ? 0
                : -1;
@@ -322,19 +302,5 @@ static int load_extensions(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_slot_that_is_known_is_filled),
-        cmocka_unit_test(an_older_or_unknown_module_is_left_alone),
-        cmocka_unit_test(fields_are_read_where_c_puts_them),
-        cmocka_unit_test(half_floats_are_exact),
-        cmocka_unit_test(what_is_beyond_the_payload_is_not_read),
-        cmocka_unit_test(a_schema_that_holds_itself_ends),
-        cmocka_unit_test(a_pointer_is_followed_only_if_it_may_be),
-        cmocka_unit_test(numbers_of_an_enumeration_have_its_names),
-        cmocka_unit_test(texts_of_every_width_are_utf_8),
-        cmocka_unit_test(long_arrays_are_identified_by_begin_and_count),
-        cmocka_unit_test(what_is_left_out_by_name_says_nothing),
-        cmocka_unit_test(batches_are_counted_as_lost),
-    };
-    return cmocka_run_group_tests(tests, load_extensions, NULL);
+    return unit_run(load_extensions, NULL);
 }

@@ -53,7 +53,6 @@ static cl_command_queue queue_of(cl_command_queue_properties properties)
 
 static int open_device(void **state)
 {
-    (void)state;
     cl_platform_id platform;
     cl_int result;
     fine(clGetPlatformIDs(1, &platform, NULL));
@@ -72,7 +71,6 @@ static int open_device(void **state)
 
 static int close_device(void **state)
 {
-    (void)state;
     clReleaseCommandQueue(queue);
     clReleaseCommandQueue(any_order);
     clReleaseProgram(program);

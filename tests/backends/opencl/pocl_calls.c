@@ -32,9 +32,8 @@ static bool depends(const rt_trace *trace, uint64_t number, uint64_t after)
     return false;
 }
 
-static void a_kernel_lies_in_the_zone_that_launched_it(void **state)
+UNIT_TEST(a_kernel_lies_in_the_zone_that_launched_it)
 {
-    (void)state;
     const cl_mem to = buffer_of(1024), from = buffer_of(1024);
     const char *const path = rt_start("zone.sbt", plain);
     for (int i = 0; i < 20; i++) {
@@ -42,8 +41,7 @@ static void a_kernel_lies_in_the_zone_that_launched_it(void **state)
         work_enqueue(queue, to, from, 100);
         fine(clFinish(queue));
     }
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "work"), 20);
     assert_int_equal(rt_rows(&trace, TS_EVENT_STREAM_SYNC, NULL), 20);
     for (size_t i = 0; i < 20; i++) {
@@ -73,9 +71,8 @@ static void a_kernel_lies_in_the_zone_that_launched_it(void **state)
     clReleaseMemObject(from);
 }
 
-static void a_copy_tells_bytes_direction_and_place(void **state)
+UNIT_TEST(a_copy_tells_bytes_direction_and_place)
 {
-    (void)state;
     char host[512] = { 0 };
     const char *const path = rt_start("copy.sbt", plain);
     const cl_mem a = buffer_of(1024), b = buffer_of(2048);
@@ -87,8 +84,7 @@ static void a_copy_tells_bytes_direction_and_place(void **state)
     fine(clFinish(queue));
     clReleaseMemObject(a);
     clReleaseMemObject(b);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     const rt_row *row[3];
     uint64_t at[2];
     for (size_t i = 0; i < 3; i++)
@@ -123,9 +119,8 @@ static void a_copy_tells_bytes_direction_and_place(void **state)
 }
 
 // What will be overwritten is not read.
-static void a_map_tells_bytes_direction_and_place(void **state)
+UNIT_TEST(a_map_tells_bytes_direction_and_place)
 {
-    (void)state;
     static const cl_map_flags flags[] = { CL_MAP_READ,
                                           CL_MAP_WRITE_INVALIDATE_REGION };
     void *mapped[2];
@@ -140,8 +135,7 @@ static void a_map_tells_bytes_direction_and_place(void **state)
         fine(clFinish(queue));
     }
     clReleaseMemObject(a);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     const uint64_t at =
         rt_only(&trace, TS_EVENT_GPU_ALLOC, NULL)->values[TS_COLUMN_ADDRESS];
     for (size_t i = 0; i < 2; i++) {
@@ -155,9 +149,8 @@ static void a_map_tells_bytes_direction_and_place(void **state)
     rt_close(&trace);
 }
 
-static void wait_lists_and_barriers_are_dependencies(void **state)
+UNIT_TEST(wait_lists_and_barriers_are_dependencies)
 {
-    (void)state;
     cl_event event[3], user;
     cl_int result;
     const cl_mem a = buffer_of(64), b = buffer_of(64);
@@ -173,8 +166,7 @@ static void wait_lists_and_barriers_are_dependencies(void **state)
     fine(clFinish(any_order));
     fine(clWaitForEvents(1, &event[2]));
     fine(clFinish(queue));
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     // Kernels by correlation, which counts up.
     uint64_t number[5];
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "set"), 5);
@@ -186,14 +178,14 @@ static void wait_lists_and_barriers_are_dependencies(void **state)
             if (n < number[i] && (!i || n > number[i - 1])) number[i] = n;
         }
     }
-    size_t sets = 0;
+    size_t memsets = 0;
     for (size_t i = 0; i < trace.count; i++)
         if (trace.rows[i].kind == TS_EVENT_API_CALL &&
             !strcmp(trace.rows[i].name, "clSetUserEventStatus")) {
             assert_true(depends(&trace, number[0], number_of(&trace.rows[i])));
-            sets++;
+            memsets++;
         }
-    assert_int_equal(sets, 1);
+    assert_int_equal(memsets, 1);
     assert_true(depends(&trace, number[2], number[0]));
     assert_true(depends(&trace, number[2], number[1]));
     assert_false(depends(&trace, number[1], number[0]));
@@ -219,9 +211,8 @@ static void wait_lists_and_barriers_are_dependencies(void **state)
     clReleaseMemObject(b);
 }
 
-static void arguments_are_accesses_of_what_they_point_to(void **state)
+UNIT_TEST(arguments_are_accesses_of_what_they_point_to)
 {
-    (void)state;
     const char *const path = rt_start("access.sbt", plain);
     cl_int result;
     const cl_mem to = buffer_of(4096), from = buffer_of(1024);
@@ -242,8 +233,7 @@ static void arguments_are_accesses_of_what_they_point_to(void **state)
     clReleaseMemObject(to); // lives on: the sub-buffer needs it
     clReleaseMemObject(part);
     clReleaseMemObject(from);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_GPU_ALLOC, NULL), 3);
     assert_int_equal(rt_rows(&trace, TS_EVENT_GPU_FREE, NULL), 3);
     const uint64_t at =
@@ -267,10 +257,10 @@ static void arguments_are_accesses_of_what_they_point_to(void **state)
 }
 
 // Whether to ask once more, after a millisecond: for twenty seconds.
-static bool in_a_moment(int *turn)
+static bool in_a_moment(int *tries)
 {
     usleep(1000);
-    return ++*turn < 20000;
+    return ++*tries < 20000;
 }
 
 // What the program can ask of a command that waits, and of one that is done.
@@ -280,7 +270,7 @@ static void ask(uint64_t *answers)
     cl_int result;
     cl_uint count;
     cl_ulong time = 5;
-    int turn = 0;
+    int tries = 0;
     const cl_mem a = buffer_of(64);
     const cl_command_queue own = queue_of(0);
     user = clCreateUserEvent(context, &result);
@@ -301,7 +291,7 @@ static void ask(uint64_t *answers)
     do
         fine(clGetMemObjectInfo(a, CL_MEM_REFERENCE_COUNT, sizeof count, &count,
                                 NULL));
-    while (count > 1 && in_a_moment(&turn));
+    while (count > 1 && in_a_moment(&tries));
     answers[3] = count;
     answers[4] = (uint64_t)clGetEventProfilingInfo(
         event, CL_PROFILING_COMMAND_END, sizeof time, &time, NULL);
@@ -310,7 +300,7 @@ static void ask(uint64_t *answers)
     do
         fine(clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof count,
                             &count, NULL));
-    while (count > 2 && in_a_moment(&turn));
+    while (count > 2 && in_a_moment(&tries));
     assert_in_range(count, 1, 2);
     clReleaseEvent(event);
     clReleaseEvent(user);
@@ -318,9 +308,8 @@ static void ask(uint64_t *answers)
     clReleaseCommandQueue(own);
 }
 
-static void the_program_sees_nothing_of_it(void **state)
+UNIT_TEST(the_program_sees_nothing_of_it)
 {
-    (void)state;
     uint64_t without[6], with[6];
     ask(without);
     rt_start("unseen.sbt", plain);
@@ -334,9 +323,8 @@ static void the_program_sees_nothing_of_it(void **state)
     assert_int_equal(without[5], 5);
 }
 
-static void each_session_has_what_ran_in_it(void **state)
+UNIT_TEST(each_session_has_what_ran_in_it)
 {
-    (void)state;
     const cl_mem a = buffer_of(64);
     for (int i = 1; i <= 3; i++) {
         set_enqueue(queue, a, 0, NULL, NULL); // before it
@@ -362,7 +350,6 @@ enum { THREADS = 8, ROUNDS = 500 };
 
 static void *enqueue_many(void *unused)
 {
-    (void)unused;
     cl_event event[2];
     const cl_mem a = buffer_of(64);
     for (int i = 0; i < ROUNDS; i++) {
@@ -380,9 +367,8 @@ static void *enqueue_many(void *unused)
     return NULL;
 }
 
-static void eight_threads_lose_nothing(void **state)
+UNIT_TEST(eight_threads_lose_nothing)
 {
-    (void)state;
     pthread_t thread[THREADS];
     const char *const path = rt_start("threads.sbt", plain);
     for (int i = 0; i < THREADS; i++)
@@ -399,9 +385,8 @@ static void eight_threads_lose_nothing(void **state)
     rt_close(&trace);
 }
 
-static void what_is_not_wanted_is_left_out(void **state)
+UNIT_TEST(what_is_not_wanted_is_left_out)
 {
-    (void)state;
     const ts_filter_desc wanted = { .kinds = "kernel,memcpy", .names = "-s?t" };
     const cl_mem a = buffer_of(1024), b = buffer_of(1024);
     char host[16];
@@ -427,16 +412,5 @@ static void what_is_not_wanted_is_left_out(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_kernel_lies_in_the_zone_that_launched_it),
-        cmocka_unit_test(a_copy_tells_bytes_direction_and_place),
-        cmocka_unit_test(a_map_tells_bytes_direction_and_place),
-        cmocka_unit_test(wait_lists_and_barriers_are_dependencies),
-        cmocka_unit_test(arguments_are_accesses_of_what_they_point_to),
-        cmocka_unit_test(the_program_sees_nothing_of_it),
-        cmocka_unit_test(each_session_has_what_ran_in_it),
-        cmocka_unit_test(eight_threads_lose_nothing),
-        cmocka_unit_test(what_is_not_wanted_is_left_out),
-    };
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return unit_run(open_device, close_device);
 }

@@ -1,9 +1,8 @@
 // A capture of OpenCL holds what the program did, to the byte.
 #include "tests/backends/opencl/opencl_capture_fixture.h"
 
-static void a_kernel_is_kept_as_it_was_enqueued(void **state)
+UNIT_TEST(a_kernel_is_kept_as_it_was_enqueued)
 {
-    (void)state;
     float x[64], y[64], after[64];
     for (int i = 0; i < 64; i++)
         x[i] = (float)i, y[i] = (float)(2 * i), after[i] = y[i];
@@ -65,10 +64,8 @@ static void a_kernel_is_kept_as_it_was_enqueued(void **state)
     clReleaseMemObject(out);
 }
 
-static void
-dimensions_and_a_size_left_to_the_driver_are_told_apart(void **state)
+UNIT_TEST(dimensions_and_a_size_left_to_the_driver_are_told_apart)
 {
-    (void)state;
     const cl_mem to = buffer_of(64);
     const size_t three[3] = { 16, 1, 1 };
     const cl_int one = 1;
@@ -108,9 +105,8 @@ dimensions_and_a_size_left_to_the_driver_are_told_apart(void **state)
     clReleaseMemObject(to);
 }
 
-static void a_part_of_a_buffer_lies_in_it(void **state)
+UNIT_TEST(a_part_of_a_buffer_lies_in_it)
 {
-    (void)state;
     int values[1024];
     for (int i = 0; i < 1024; i++)
         values[i] = i;
@@ -140,9 +136,8 @@ static void a_part_of_a_buffer_lies_in_it(void **state)
     clReleaseMemObject(whole);
 }
 
-static void copies_and_fills_have_their_boxes_and_patterns(void **state)
+UNIT_TEST(copies_and_fills_have_their_boxes_and_patterns)
 {
-    (void)state;
     uint8_t bytes[256], want[256] = { 0 }, back[8 * 4];
     for (int i = 0; i < 256; i++)
         bytes[i] = (uint8_t)i;
@@ -184,9 +179,8 @@ static void copies_and_fills_have_their_boxes_and_patterns(void **state)
     clReleaseMemObject(to);
 }
 
-static void what_is_written_through_a_map_is_a_copy(void **state)
+UNIT_TEST(what_is_written_through_a_map_is_a_copy)
 {
-    (void)state;
     static int own[64];
     cl_int result;
     const cl_mem to = memory_of(CL_MEM_USE_HOST_PTR, sizeof own, own);
@@ -227,9 +221,8 @@ static void what_is_written_through_a_map_is_a_copy(void **state)
     clReleaseMemObject(to);
 }
 
-static void images_and_samplers_are_described(void **state)
+UNIT_TEST(images_and_samplers_are_described)
 {
-    (void)state;
     uint8_t pixels[16 * 8 * 4], inverse[sizeof pixels];
     cl_int result;
     for (size_t i = 0; i < sizeof pixels; i++) {
@@ -293,9 +286,8 @@ static void images_and_samplers_are_described(void **state)
 }
 
 // Every type: a part is written, at a different place of each.
-static void images_of_every_type_are_kept_to_the_byte(void **state)
+UNIT_TEST(images_of_every_type_are_kept_to_the_byte)
 {
-    (void)state;
     static const cl_mem_object_type types[] = { CL_MEM_OBJECT_IMAGE1D,
                                                 CL_MEM_OBJECT_IMAGE1D_ARRAY,
                                                 CL_MEM_OBJECT_IMAGE2D,
@@ -335,9 +327,8 @@ static void images_of_every_type_are_kept_to_the_byte(void **state)
 }
 
 // Command buffers pass by.
-static void what_extensions_write_is_read(void **state)
+UNIT_TEST(what_extensions_write_is_read)
 {
-    (void)state;
     cl_platform_id of;
     cl_int result;
     const cl_int zero = 0, five = 5;
@@ -373,16 +364,5 @@ static void what_extensions_write_is_read(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_kernel_is_kept_as_it_was_enqueued),
-        cmocka_unit_test(
-            dimensions_and_a_size_left_to_the_driver_are_told_apart),
-        cmocka_unit_test(a_part_of_a_buffer_lies_in_it),
-        cmocka_unit_test(copies_and_fills_have_their_boxes_and_patterns),
-        cmocka_unit_test(what_is_written_through_a_map_is_a_copy),
-        cmocka_unit_test(images_and_samplers_are_described),
-        cmocka_unit_test(images_of_every_type_are_kept_to_the_byte),
-        cmocka_unit_test(what_extensions_write_is_read),
-    };
-    return cmocka_run_group_tests(tests, open_all, close_all);
+    return unit_run(open_all, close_all);
 }

@@ -32,10 +32,8 @@ static void set_of(cl_program of, cl_mem to)
     clReleaseKernel(step);
 }
 
-static void
-programs_without_all_of_their_source_are_kept_as_binaries(void **state)
+UNIT_TEST(programs_without_all_of_their_source_are_kept_as_binaries)
 {
-    (void)state;
     cl_int result;
     const char *header = "#define STEP 3\n", *name = "step.h";
     const char *text = "#include \"step.h\"\n"
@@ -80,9 +78,8 @@ programs_without_all_of_their_source_are_kept_as_binaries(void **state)
 }
 
 // As a program that caches its compiled binaries.
-static void a_binary_whose_source_was_here_is_kept_as_that(void **state)
+UNIT_TEST(a_binary_whose_source_was_here_is_kept_as_that)
 {
-    (void)state;
     cl_int result;
     size_t size, kept_size;
     ts_capture_image image;
@@ -123,9 +120,8 @@ static void a_binary_whose_source_was_here_is_kept_as_that(void **state)
     clReleaseProgram(binary);
 }
 
-static void a_source_that_includes_files_is_kept_as_a_binary(void **state)
+UNIT_TEST(a_source_that_includes_files_is_kept_as_a_binary)
 {
-    (void)state;
     char options[600];
     const char *text = "#  include \"by.h\"\n"
                        "__kernel void step_on(__global int *to)\n"
@@ -151,12 +147,10 @@ static void a_source_that_includes_files_is_kept_as_a_binary(void **state)
 
 static void CL_CALLBACK nothing(void *unused)
 {
-    (void)unused;
 }
 
-static void what_cannot_be_run_again_is_declined_with_a_reason(void **state)
+UNIT_TEST(what_cannot_be_run_again_is_declined_with_a_reason)
 {
-    (void)state;
     const size_t count = 4;
     const cl_int one = 1;
     const cl_mem to = buffer_of(16);
@@ -196,9 +190,8 @@ static void what_cannot_be_run_again_is_declined_with_a_reason(void **state)
 }
 
 // The wait is bounded by ten minutes: a program that ends has not waited.
-static void what_waits_for_the_program_is_not_waited_for(void **state)
+UNIT_TEST(what_waits_for_the_program_is_not_waited_for)
 {
-    (void)state;
     cl_int result;
     int values[16] = { 0 };
     const cl_mem to = memory_of(CL_MEM_COPY_HOST_PTR, sizeof values, values);
@@ -237,9 +230,8 @@ static ts__cl_functions driver; // as it is
 
 // Commands that wait for a user event cannot run: what is captured meanwhile is
 // right, and what they write when the event is set is seen.
-static void what_was_there_before_the_session_spoils_nothing(void **state)
+UNIT_TEST(what_was_there_before_the_session_spoils_nothing)
 {
-    (void)state;
     cl_int result;
     cl_event done;
     const int zero = 0, one = 1, eleven = 11;
@@ -309,9 +301,8 @@ static int32_t late_status(ts__cl_handle event, uint32_t what, size_t room,
 }
 
 // Commands from before the session are over before anything is captured.
-static void what_ran_before_the_session_is_waited_for(void **state)
+UNIT_TEST(what_ran_before_the_session_is_waited_for)
 {
-    (void)state;
     const cl_mem to = buffer_of(64);
     const int zero = 0;
     driver = ts__cl.next;
@@ -341,9 +332,8 @@ static void *set_later(void *event)
     return NULL;
 }
 
-static void what_was_under_way_when_it_begins_is_waited_for(void **state)
+UNIT_TEST(what_was_in_flight_when_it_begins_is_waited_for)
 {
-    (void)state;
     cl_int result;
     pthread_t thread;
     const int zero = 0, one = 1;
@@ -383,9 +373,8 @@ static void *write_late(void *arg)
 }
 
 // It is enqueued before the capture begins and returns after an operation.
-static void a_call_across_the_beginning_has_written(void **state)
+UNIT_TEST(a_call_across_the_beginning_has_written)
 {
-    (void)state;
     cl_int result;
     pthread_t thread;
     late_write w = { .values = { 70 } };
@@ -411,9 +400,8 @@ static void a_call_across_the_beginning_has_written(void **state)
     clReleaseMemObject(w.to);
 }
 
-static void user_events_that_go_unset_hold_nobody_up(void **state)
+UNIT_TEST(user_events_that_go_unset_hold_nobody_up)
 {
-    (void)state;
     cl_int result;
     const uint32_t unset = ts__cl.unset;
     const cl_event one = clCreateUserEvent(context, &result);
@@ -443,9 +431,8 @@ static void user_events_that_go_unset_hold_nobody_up(void **state)
 }
 
 // Another thread holds the lock for longer than anything waits for it.
-static void what_passes_by_is_counted(void **state)
+UNIT_TEST(what_passes_by_is_counted)
 {
-    (void)state;
     int values[16] = { 0 };
     const cl_mem to = memory_of(CL_MEM_COPY_HOST_PTR, sizeof values, values);
     const ts_capture_desc desc = { .drain_ms = 1 };
@@ -487,9 +474,8 @@ static int32_t info_and_look(ts__cl_handle event, uint32_t what, size_t room,
 
 // Neither kernels of other names nor commands of kinds that the trace does
 // not have.
-static void what_is_not_kept_has_written_all_the_same(void **state)
+UNIT_TEST(what_is_not_kept_has_written_all_the_same)
 {
-    (void)state;
     int values[16];
     const cl_mem to = buffer_of(64);
     const int zero = 0, one = 1, nine = 9;
@@ -527,9 +513,8 @@ static void what_is_not_kept_has_written_all_the_same(void **state)
     clReleaseMemObject(to);
 }
 
-static void only_what_may_have_changed_is_read_again(void **state)
+UNIT_TEST(only_what_may_have_changed_is_read_again)
 {
-    (void)state;
     static uint8_t bytes[100];
     const cl_mem to = buffer_of(1 << 20);
     const char *const path = begin("changed.sbt", "all");
@@ -546,9 +531,8 @@ static void only_what_may_have_changed_is_read_again(void **state)
     clReleaseMemObject(to);
 }
 
-static void memory_that_the_host_may_not_read_is_read(void **state)
+UNIT_TEST(memory_that_the_host_may_not_read_is_read)
 {
-    (void)state;
     int values[16];
     for (int i = 0; i < 16; i++)
         values[i] = i * i;
@@ -590,9 +574,8 @@ static int32_t three_levels(ts__cl_handle image, uint32_t what, size_t room,
     return CL_SUCCESS;
 }
 
-static void images_of_several_levels_are_declined(void **state)
+UNIT_TEST(images_of_several_levels_are_declined)
 {
-    (void)state;
     static uint8_t bytes[64];
     const cl_mem image = image_of(CL_MEM_OBJECT_IMAGE2D, 4, 4, 0, NULL);
     const size_t origin[3] = { 0, 0, 0 }, region[3] = { 4, 4, 1 };
@@ -647,13 +630,11 @@ static ts__cl_handle make_pipe(ts__cl_handle within, uint64_t flags,
 static int32_t no_such_info(ts__cl_handle kernel, uint32_t index, uint32_t what,
                             size_t room, void *value, size_t *size)
 {
-    (void)kernel, (void)index, (void)what, (void)room, (void)value, (void)size;
     return CL_KERNEL_ARG_INFO_NOT_AVAILABLE;
 }
 
-static void pipes_are_declined(void **state)
+UNIT_TEST(pipes_are_declined)
 {
-    (void)state;
     cl_int result;
     driver = ts__cl.next;
     ts__cl.next.clGetMemObjectInfo = a_pipe;
@@ -681,9 +662,8 @@ static int32_t four_bytes(ts__cl_handle of, ts__cl_handle on, uint32_t what,
     return CL_SUCCESS;
 }
 
-static void programs_with_variables_are_declined(void **state)
+UNIT_TEST(programs_with_variables_are_declined)
 {
-    (void)state;
     const cl_mem to = buffer_of(64);
     driver = ts__cl.next;
     ts__cl.next.clGetProgramBuildInfo = four_bytes;
@@ -695,9 +675,8 @@ static void programs_with_variables_are_declined(void **state)
     clReleaseMemObject(to);
 }
 
-static void an_image_in_a_buffer_is_the_buffer(void **state)
+UNIT_TEST(an_image_in_a_buffer_is_the_buffer)
 {
-    (void)state;
     uint8_t bytes[64], back[16];
     for (int i = 0; i < 64; i++)
         bytes[i] = (uint8_t)i;
@@ -740,9 +719,8 @@ static void *bump_often(void *result)
     return NULL;
 }
 
-static void threads_alternate(void **state)
+UNIT_TEST(threads_alternate)
 {
-    (void)state;
     pthread_t thread[THREADS];
     int result[THREADS];
     const char *const path = begin("threads.sbt", "all");
@@ -770,27 +748,5 @@ static void threads_alternate(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            programs_without_all_of_their_source_are_kept_as_binaries),
-        cmocka_unit_test(a_source_that_includes_files_is_kept_as_a_binary),
-        cmocka_unit_test(a_binary_whose_source_was_here_is_kept_as_that),
-        cmocka_unit_test(what_cannot_be_run_again_is_declined_with_a_reason),
-        cmocka_unit_test(what_waits_for_the_program_is_not_waited_for),
-        cmocka_unit_test(what_was_there_before_the_session_spoils_nothing),
-        cmocka_unit_test(what_ran_before_the_session_is_waited_for),
-        cmocka_unit_test(what_was_under_way_when_it_begins_is_waited_for),
-        cmocka_unit_test(a_call_across_the_beginning_has_written),
-        cmocka_unit_test(user_events_that_go_unset_hold_nobody_up),
-        cmocka_unit_test(what_passes_by_is_counted),
-        cmocka_unit_test(what_is_not_kept_has_written_all_the_same),
-        cmocka_unit_test(only_what_may_have_changed_is_read_again),
-        cmocka_unit_test(memory_that_the_host_may_not_read_is_read),
-        cmocka_unit_test(images_of_several_levels_are_declined),
-        cmocka_unit_test(pipes_are_declined),
-        cmocka_unit_test(programs_with_variables_are_declined),
-        cmocka_unit_test(an_image_in_a_buffer_is_the_buffer),
-        cmocka_unit_test(threads_alternate),
-    };
-    return cmocka_run_group_tests(tests, open_all, close_all);
+    return unit_run(open_all, close_all);
 }

@@ -12,7 +12,6 @@ static const cl_uint word = 0x01020304, colour[4] = { 1, 2, 3, 4 };
 
 static void CL_CALLBACK nothing(void *unused)
 {
-    (void)unused;
 }
 
 static cl_kernel bump_of(cl_mem to)
@@ -286,7 +285,7 @@ static bool is_tried(const char *name)
 }
 
 // Every function that the backend intercepts is here.
-static void every_function_is_tried(void **state)
+UNIT_TEST(every_function_is_tried)
 {
     static const char *const hooked[] = {
 #define TS__X(place, type, name, params) #name,
@@ -294,7 +293,6 @@ static void every_function_is_tried(void **state)
 #undef TS__X
     };
     size_t count = 0;
-    (void)state;
     for (size_t i = 0; i < sizeof hooked / sizeof *hooked; i++) {
         if (strncmp(hooked[i], "clEnqueue", 9)) continue;
         count++;
@@ -361,9 +359,8 @@ static void is_kept(const char *path, const struct function *f, uint64_t number)
     ts_reader_close(reader);
 }
 
-static void each_is_recorded_and_kept_or_declined(void **state)
+UNIT_TEST(each_is_recorded_and_kept_or_declined)
 {
-    (void)state;
     memory = buffer_of(SIZE);
     other = buffer_of(SIZE);
     image = image_of(CL_MEM_OBJECT_IMAGE2D, 8, 4, 0, NULL);
@@ -389,13 +386,8 @@ static void each_is_recorded_and_kept_or_declined(void **state)
 
 int main(int argc, char **argv)
 {
-    (void)argv;
     for (size_t i = 0; argc > 1 && i < COUNT; i++)
         puts(functions[i].name);
     if (argc > 1) return 0;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_function_is_tried),
-        cmocka_unit_test(each_is_recorded_and_kept_or_declined),
-    };
-    return cmocka_run_group_tests(tests, open_all, close_all);
+    return unit_run(open_all, close_all);
 }

@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 #include "tracesmith.h"
 #include "tracesmith_replay.h"
 #define TRACESMITH_OPENCL_EXEC_IMPLEMENTATION
@@ -84,7 +84,6 @@ static ts_result load(const char *text, const char *options, char *why)
 static int setup(void **unused)
 {
     char why[200] = "";
-    (void)unused;
     if (x->open(&state, 1, NULL, 0, why, sizeof why) != TS_OK) {
         print_message("# %s\n", why);
         return -1;
@@ -96,7 +95,6 @@ static int setup(void **unused)
 
 static int teardown(void **unused)
 {
-    (void)unused;
     x->close(state);
     return 0;
 }
@@ -170,10 +168,9 @@ static void image(ts_attributes *all, uint64_t address, uint32_t type,
 
 /* ---- Tests --------------------------------------------------------------- */
 
-static void arguments_of_each_kind_reach_the_kernel(void **unused)
+UNIT_TEST(arguments_of_each_kind_reach_the_kernel)
 {
     int from[64], to[64], value = 5;
-    (void)unused;
     for (int i = 0; i < 64; i++)
         from[i] = i;
     allocate(AT, sizeof from, from);
@@ -192,12 +189,11 @@ static void arguments_of_each_kind_reach_the_kernel(void **unused)
     ok(x->release(state, AT + 4096));
 }
 
-static void threads_offset_and_dimensions_are_as_recorded(void **unused)
+UNIT_TEST(threads_offset_and_dimensions_are_as_recorded)
 {
     int to[32] = { 0 };
     const uint64_t offset[3] = { 2, 1, 0 }, threads[3] = { 6, 1, 1 };
     const uint32_t dimensions = 2;
-    (void)unused;
     allocate(AT, sizeof to, to);
     begin("where", 2, 3);
     number(TS_PARAM_POINTER, AT);
@@ -212,12 +208,11 @@ static void threads_offset_and_dimensions_are_as_recorded(void **unused)
     ok(x->release(state, AT));
 }
 
-static void a_launch_without_threads_does_nothing(void **unused)
+UNIT_TEST(a_launch_without_threads_does_nothing)
 {
     int to[8] = { 0 };
     const uint64_t threads[3] = { 8, 0, 0 };
     const uint32_t dimensions = 2;
-    (void)unused;
     allocate(AT, sizeof to, to);
     begin("where", 8, 1);
     number(TS_PARAM_POINTER, AT);
@@ -263,23 +258,20 @@ static void run_blur(uint64_t pitch)
     ok(x->release(state, AT + 4096));
 }
 
-static void images_are_made_of_their_contents(void **unused)
+UNIT_TEST(images_are_made_of_their_contents)
 {
-    (void)unused;
     run_blur(0);
 }
 
-static void rows_of_images_may_lie_apart(void **unused)
+UNIT_TEST(rows_of_images_may_lie_apart)
 {
-    (void)unused;
     run_blur(64);
 }
 
-static void an_image_may_be_a_buffer(void **unused)
+UNIT_TEST(an_image_may_be_a_buffer)
 {
     uint32_t pixels[8];
     int to[8];
-    (void)unused;
     for (uint32_t i = 0; i < 8; i++)
         pixels[i] = 0x01010100u + i;
     allocate(AT, sizeof pixels, pixels);
@@ -301,10 +293,9 @@ static void an_image_may_be_a_buffer(void **unused)
     ok(x->release(state, AT + 4096));
 }
 
-static void boxes_are_copied_between_all_places(void **unused)
+UNIT_TEST(boxes_are_copied_between_all_places)
 {
     uint8_t host[64], back[64] = { 0 };
-    (void)unused;
     for (uint8_t i = 0; i < 64; i++)
         host[i] = i;
     allocate(AT, 64, back);
@@ -346,7 +337,7 @@ static void boxes_are_copied_between_all_places(void **unused)
 }
 
 // Of four pixels: their rows are what OpenCL calls slices.
-static void lines_of_an_array_are_copied(void **unused)
+UNIT_TEST(lines_of_an_array_are_copied)
 {
     uint8_t host[64], back[64] = { 0 };
     const ts_capture_object lines = { .address = AT,
@@ -362,7 +353,6 @@ static void lines_of_an_array_are_copied(void **unused)
                                     .region = { 8, 2, 1 },
                                     .source_row = 32,
                                     .source_slice = 32 };
-    (void)unused;
     for (uint8_t i = 0; i < 64; i++)
         host[i] = i;
     allocate(AT, 64, back);
@@ -384,14 +374,13 @@ static void lines_of_an_array_are_copied(void **unused)
     ok(x->release(state, AT));
 }
 
-static void fills_have_patterns_and_colours(void **unused)
+UNIT_TEST(fills_have_patterns_and_colours)
 {
     uint32_t words[12] = { 0 };
     const uint32_t pattern[2] = { 1, 2 }, colour[4] = { 9, 8, 7, 6 };
     const ts_capture_geometry g = { .destination_origin = { 4, 1, 0 },
                                     .region = { 8, 2, 1 } };
     const ts_capture_copy_image which = { 1, 0, AT };
-    (void)unused;
     allocate(AT, sizeof words, words);
     ts_executor_set set = { .destination = AT + 8,
                             .size = 16,
@@ -421,29 +410,28 @@ static void fills_have_patterns_and_colours(void **unused)
     ok(x->release(state, AT));
 }
 
-static void the_same_goes_into_graphs(void **unused)
+UNIT_TEST(the_same_goes_into_graphs)
 {
     uint64_t graph;
     const ts_result begun = x->graph_begin(state, stream);
     if (begun == TS_ERR_UNSUPPORTED) skip(); // a driver without them
     ok(begun);
     as_graph = true;
-    arguments_of_each_kind_reach_the_kernel(unused);
-    threads_offset_and_dimensions_are_as_recorded(unused);
-    boxes_are_copied_between_all_places(unused);
-    lines_of_an_array_are_copied(unused);
-    fills_have_patterns_and_colours(unused);
+    arguments_of_each_kind_reach_the_kernel(NULL);
+    threads_offset_and_dimensions_are_as_recorded(NULL);
+    boxes_are_copied_between_all_places(NULL);
+    lines_of_an_array_are_copied(NULL);
+    fills_have_patterns_and_colours(NULL);
     as_graph = false;
     ok(x->graph_end(state, stream, &graph));
 }
 
-static void memory_of_graphs_counts(void **unused)
+UNIT_TEST(memory_of_graphs_counts)
 {
     static char bytes[64];
     ts__ox *const own = state;
     const uint64_t most = own->most;
     uint64_t graph;
-    (void)unused;
     allocate(AT, sizeof bytes, bytes);
     const ts_result begun = x->graph_begin(state, stream);
     if (begun == TS_ERR_UNSUPPORTED) skip(); // a driver without them
@@ -461,11 +449,10 @@ static void memory_of_graphs_counts(void **unused)
 }
 
 // As on a device that runs a graph once at a time.
-static void a_graph_that_still_runs_is_not_launched_again(void **unused)
+UNIT_TEST(a_graph_that_still_runs_is_not_launched_again)
 {
     const int no = 0, yes = 1;
     uint64_t graph, other;
-    (void)unused;
     const ts_result begun = x->graph_begin(state, stream);
     if (begun == TS_ERR_UNSUPPORTED) skip(); // a driver without them
     ok(begun);
@@ -490,35 +477,35 @@ static void a_graph_that_still_runs_is_not_launched_again(void **unused)
 }
 
 // Memory of the host is read rather than hashed; so hashing is forced.
-static void hashes_are_those_of_captures(void **unused)
+UNIT_TEST(hashes_are_those_of_captures)
 {
     enum { SIZE = 10 * TS_CAPTURE_CHUNK + 1234 };
     ts__ox *const own = state;
-    uint64_t told[22], here[22];
+    uint64_t by_device[22], here[22];
     uint8_t *const bytes = malloc(SIZE);
-    (void)unused;
     for (uint32_t i = 0; i < SIZE; i++)
         bytes[i] = (uint8_t)(i * 2246822519u >> 11);
     allocate(AT, SIZE, bytes);
-    assert_int_equal(TS_ERR_UNSUPPORTED, x->hash(state, AT, SIZE, told));
+    assert_int_equal(TS_ERR_UNSUPPORTED, x->hash(state, AT, SIZE, by_device));
     own->hasher.usable = ts__ox_hash_build(own) && ts__ox_hash_tried(own);
     assert_true(own->hasher.usable);
     for (uint32_t from = 0; from < 8; from += 7) {
         const uint64_t size = SIZE - from;
-        ok(x->hash(state, AT + from, size, told));
+        ok(x->hash(state, AT + from, size, by_device));
         for (uint64_t at = 0; at < size; at += TS_CAPTURE_CHUNK) {
             const uint64_t left = size - at;
             ts_blob_find(bytes + from + at,
                          left < TS_CAPTURE_CHUNK ? left : TS_CAPTURE_CHUNK,
                          &here[at / TS_CAPTURE_CHUNK * 2]);
         }
-        assert_memory_equal(here, told, sizeof here);
+        assert_memory_equal(here, by_device, sizeof here);
     }
     // What is read sooner, and what is not there.
-    assert_int_equal(TS_ERR_UNSUPPORTED, x->hash(state, AT, 70000, told));
-    assert_int_equal(TS_ERR_UNSUPPORTED, x->hash(state, AT + 1, SIZE, told));
+    assert_int_equal(TS_ERR_UNSUPPORTED, x->hash(state, AT, 70000, by_device));
     assert_int_equal(TS_ERR_UNSUPPORTED,
-                     x->hash(state, AT + (1 << 20), SIZE, told));
+                     x->hash(state, AT + 1, SIZE, by_device));
+    assert_int_equal(TS_ERR_UNSUPPORTED,
+                     x->hash(state, AT + (1 << 20), SIZE, by_device));
     free(bytes);
     ok(x->release(state, AT));
 }
@@ -528,18 +515,16 @@ static int32_t nothing_runs(ts__ox_handle queue, ts__ox_handle kernel,
                             const size_t *global, const size_t *local,
                             TS__OX_QUEUED)
 {
-    (void)kernel, (void)dimensions, (void)offset, (void)global, (void)local;
     return ((ts__ox *)state)
         ->cl.clEnqueueMarkerWithWaitList(queue, waits, list, event);
 }
 
-static void a_device_that_hashes_wrongly_is_not_used(void **unused)
+UNIT_TEST(a_device_that_hashes_wrongly_is_not_used)
 {
     static char bytes[TS__OX_PAYS];
     ts__ox *const own = state;
     const ts__ox_hasher none = { 0 };
-    uint64_t told[8];
-    (void)unused;
+    uint64_t by_device[8];
     ts__ox_hash_close(own);
     own->hasher = none;
     assert_true(ts__ox_hash_build(own));
@@ -550,15 +535,14 @@ static void a_device_that_hashes_wrongly_is_not_used(void **unused)
     own->hasher.known = true; // and so it tells nothing
     allocate(AT, sizeof bytes, bytes);
     assert_int_equal(TS_ERR_UNSUPPORTED,
-                     x->hash(state, AT, sizeof bytes, told));
+                     x->hash(state, AT, sizeof bytes, by_device));
     ok(x->release(state, AT));
 }
 
-static void what_cannot_run_is_declined(void **unused)
+UNIT_TEST(what_cannot_run_is_declined)
 {
     char why[200];
     const uint64_t kept = module;
-    (void)unused;
     assert_int_equal(TS_ERR_UNSUPPORTED, load("kernel void x(", "", why));
     assert_non_null(strstr(why, "cannot be built"));
     module = kept;
@@ -578,11 +562,10 @@ static void what_cannot_run_is_declined(void **unused)
     finish();
 }
 
-static void a_kernel_without_an_end_is_not_waited_for(void **unused)
+UNIT_TEST(a_kernel_without_an_end_is_not_waited_for)
 {
     const int no = 0, yes = 1;
     uint64_t other;
-    (void)unused;
     allocate(AT, sizeof no, &no);
     begin("forever", 1, 1);
     number(TS_PARAM_POINTER, AT);
@@ -599,12 +582,11 @@ static void a_kernel_without_an_end_is_not_waited_for(void **unused)
     ok(x->release(state, AT));
 }
 
-static void a_device_is_chosen_by_its_name(void **unused)
+UNIT_TEST(a_device_is_chosen_by_its_name)
 {
     void *another;
     char why[200] = "";
     const ts_executor_range range = { .name = "no such device" };
-    (void)unused;
     // The only device is taken, whatever its name, unless the user asks for
     // another.
     ok(x->open(&another, 1, &range, 1, why, sizeof why));
@@ -619,24 +601,5 @@ static void a_device_is_chosen_by_its_name(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arguments_of_each_kind_reach_the_kernel),
-        cmocka_unit_test(threads_offset_and_dimensions_are_as_recorded),
-        cmocka_unit_test(a_launch_without_threads_does_nothing),
-        cmocka_unit_test(images_are_made_of_their_contents),
-        cmocka_unit_test(rows_of_images_may_lie_apart),
-        cmocka_unit_test(an_image_may_be_a_buffer),
-        cmocka_unit_test(boxes_are_copied_between_all_places),
-        cmocka_unit_test(lines_of_an_array_are_copied),
-        cmocka_unit_test(fills_have_patterns_and_colours),
-        cmocka_unit_test(the_same_goes_into_graphs),
-        cmocka_unit_test(memory_of_graphs_counts),
-        cmocka_unit_test(a_graph_that_still_runs_is_not_launched_again),
-        cmocka_unit_test(hashes_are_those_of_captures),
-        cmocka_unit_test(a_device_that_hashes_wrongly_is_not_used),
-        cmocka_unit_test(what_cannot_run_is_declined),
-        cmocka_unit_test(a_kernel_without_an_end_is_not_waited_for),
-        cmocka_unit_test(a_device_is_chosen_by_its_name),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return unit_run(setup, teardown);
 }

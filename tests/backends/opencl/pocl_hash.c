@@ -18,7 +18,6 @@ static int keep_driver(void **state)
 
 static int give_back(void **state)
 {
-    (void)state;
     ts__cl.next = driver;
     return 0;
 }
@@ -35,10 +34,9 @@ static void hash_here(const uint8_t *bytes, size_t size, uint64_t *hashes)
 
 // Of each size, and from each offset in eight bytes on. The rest of a chunk of
 // up to 240 bytes is the host's: nothing is written there.
-static void every_size_hashes_as_on_the_host(void **state)
+UNIT_TEST(every_size_hashes_as_on_the_host)
 {
-    (void)state;
-    uint64_t told[8], here[8];
+    uint64_t by_device[8], here[8];
     ts__cl_hasher h;
     uint8_t *const bytes = (uint8_t *)malloc(MOST + 64);
     for (uint32_t i = 0; i < MOST + 64; i++)
@@ -54,13 +52,14 @@ static void every_size_hashes_as_on_the_host(void **state)
         const bool tail =
             size % TS_CAPTURE_CHUNK && size % TS_CAPTURE_CHUNK <= 240;
         const size_t chunks = (size_t)ts__cap_chunks(size);
-        memset(told, 0xEE, sizeof told);
-        fine(driver.clEnqueueWriteBuffer(queue, h.hashes, 1, 0, sizeof told,
-                                         told, 0, NULL, NULL));
-        assert_true(ts__cl_hash_run(&h, queue, memory, offset, size, told));
+        memset(by_device, 0xEE, sizeof by_device);
+        fine(driver.clEnqueueWriteBuffer(
+            queue, h.hashes, 1, 0, sizeof by_device, by_device, 0, NULL, NULL));
+        assert_true(
+            ts__cl_hash_run(&h, queue, memory, offset, size, by_device));
         hash_here(bytes + offset, size, here);
         if (tail) memset(&here[2 * chunks - 2], 0xEE, 16);
-        assert_memory_equal(told, here, chunks * 16);
+        assert_memory_equal(by_device, here, chunks * 16);
     }
     ts__cl_hasher_free(&h);
     clReleaseMemObject(memory);
@@ -80,7 +79,7 @@ static int32_t count_copied(ts__cl_handle on, ts__cl_handle buffer,
 }
 
 typedef struct kept_run { // what a capture of the same commands holds
-    uint64_t hash[2], copied, told;
+    uint64_t hash[2], copied, by_device;
     char how[128];
 } kept_run;
 
@@ -113,7 +112,7 @@ static kept_run run_as(const char *how)
     fine(clEnqueueFillBuffer(queue, unread, "a", 1, 9, 1000, 0, NULL, NULL));
     fine(clFinish(queue));
     run.copied = copied;
-    run.told = ts_capture_result().device_bytes;
+    run.by_device = ts_capture_result().device_bytes;
     give_back(NULL);
     ts_reader *const reader = end(path);
     XXH3_state_t all;
@@ -145,9 +144,8 @@ static kept_run run_as(const char *how)
     return run;
 }
 
-static void captures_are_the_same_and_less_is_copied(void **state)
+UNIT_TEST_WITHIN(captures_are_the_same_and_less_is_copied, NULL, give_back)
 {
-    (void)state;
     const kept_run host = run_as("hash:host"), there = run_as("hash:device");
     const kept_run left = run_as("all"); // PoCL is on the host
     assert_memory_equal(host.hash, there.hash, 16);
@@ -155,9 +153,9 @@ static void captures_are_the_same_and_less_is_copied(void **state)
     assert_string_equal(host.how, "on the host");
     assert_string_equal(left.how, "on the host");
     assert_string_equal(there.how, "on the device");
-    assert_int_equal(host.told, 0);
-    assert_int_equal(left.told, 0);
-    assert_true(there.told >= 3 * (SIZE - TS_CAPTURE_CHUNK));
+    assert_int_equal(host.by_device, 0);
+    assert_int_equal(left.by_device, 0);
+    assert_true(there.by_device >= 3 * (SIZE - TS_CAPTURE_CHUNK));
     // After each kernel the chunk that it changed instead of all. What kernels
     // may not read is read by the host.
     assert_true(host.copied > 4 * SIZE);
@@ -168,8 +166,6 @@ static int32_t no_program(ts__cl_handle made, uint32_t count,
                           const ts__cl_handle *devices, const char *options,
                           ts__cl_notify notify, void *user)
 {
-    (void)made, (void)count, (void)devices;
-    (void)options, (void)notify, (void)user;
     return -11; // CL_BUILD_PROGRAM_FAILURE
 }
 
@@ -199,15 +195,14 @@ static void forget_hashers(void)
     memset(held->hashers, 0, sizeof held->hashers);
 }
 
-static void a_compiler_that_fails_leaves_it_to_the_host(void **state)
+UNIT_TEST_WITHIN(a_compiler_that_fails_leaves_it_to_the_host, NULL, give_back)
 {
-    (void)state;
     const kept_run host = run_as("hash:host");
     forget_hashers();
     ts__cl.next.clBuildProgram = no_program;
     const kept_run run = run_as("hash:device");
     assert_memory_equal(host.hash, run.hash, 16);
-    assert_int_equal(run.told, 0);
+    assert_int_equal(run.by_device, 0);
     assert_string_equal(run.how,
                         "on the host: the driver cannot build the kernel");
     // It is not tried again; the trace says so again.
@@ -215,9 +210,8 @@ static void a_compiler_that_fails_leaves_it_to_the_host(void **state)
     forget_hashers();
 }
 
-static void a_device_that_hashes_wrongly_is_found_out(void **state)
+UNIT_TEST_WITHIN(a_device_that_hashes_wrongly_is_found_out, NULL, give_back)
 {
-    (void)state;
     const kept_run host = run_as("hash:host");
     forget_hashers();
     ts__cl.next.clEnqueueNDRangeKernel = no_kernel;
@@ -229,9 +223,8 @@ static void a_device_that_hashes_wrongly_is_found_out(void **state)
 }
 
 // Its hashes were right when it was tried, and later are old ones.
-static void what_is_copied_is_hashed_again(void **state)
+UNIT_TEST_WITHIN(what_is_copied_is_hashed_again, NULL, give_back)
 {
-    (void)state;
     const kept_run host = run_as("hash:host");
     assert_string_equal(run_as("hash:device").how, "on the device");
     ts__cl_held *const held = ts__cl_held_of(context);
@@ -264,20 +257,18 @@ static int32_t failing_kernel(ts__cl_handle on, ts__cl_handle kernel,
     return driver.clSetUserEventStatus(*event, -5);
 }
 
-static void one_that_fails_has_reported_nothing(void **state)
+UNIT_TEST_WITHIN(one_that_fails_has_reported_nothing, NULL, give_back)
 {
-    (void)state;
     const kept_run host = run_as("hash:host");
-    assert_true(run_as("hash:device").told > 0);
+    assert_true(run_as("hash:device").by_device > 0);
     ts__cl.next.clEnqueueNDRangeKernel = failing_kernel;
     const kept_run run = run_as("hash:device");
     assert_memory_equal(host.hash, run.hash, 16);
-    assert_int_equal(run.told, 0);
+    assert_int_equal(run.by_device, 0);
 }
 
 static void CL_CALLBACK gone(cl_context of, void *user)
 {
-    (void)of;
     __atomic_store_n((bool *)user, true, __ATOMIC_RELEASE);
 }
 
@@ -316,9 +307,8 @@ static void usual_context(void)
 }
 
 // A context goes when the program lets go of it, and no later.
-static void contexts_are_not_kept_alive(void **state)
+UNIT_TEST_WITHIN(contexts_are_not_kept_alive, NULL, give_back)
 {
-    (void)state;
     static bool over;
     if (!another_context(&over)) skip();
     const char *const path = begin("context.sbt", "hash:device");
@@ -358,9 +348,8 @@ static int32_t build_and_release(ts__cl_handle made, uint32_t count,
     return driver.clBuildProgram(made, count, devices, options, notify, user);
 }
 
-static void a_context_may_go_while_its_kernel_is_built(void **state)
+UNIT_TEST_WITHIN(a_context_may_go_while_its_kernel_is_built, NULL, give_back)
 {
-    (void)state;
     static bool over;
     if (!another_context(&over)) skip();
     const char *const path = begin("goes.sbt", "hash:device");
@@ -381,20 +370,5 @@ static void a_context_may_go_while_its_kernel_is_built(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_size_hashes_as_on_the_host),
-        cmocka_unit_test_teardown(captures_are_the_same_and_less_is_copied,
-                                  give_back),
-        cmocka_unit_test_teardown(a_compiler_that_fails_leaves_it_to_the_host,
-                                  give_back),
-        cmocka_unit_test_teardown(a_device_that_hashes_wrongly_is_found_out,
-                                  give_back),
-        cmocka_unit_test_teardown(what_is_copied_is_hashed_again, give_back),
-        cmocka_unit_test_teardown(one_that_fails_has_reported_nothing,
-                                  give_back),
-        cmocka_unit_test_teardown(contexts_are_not_kept_alive, give_back),
-        cmocka_unit_test_teardown(a_context_may_go_while_its_kernel_is_built,
-                                  give_back),
-    };
-    return cmocka_run_group_tests(tests, keep_driver, close_all);
+    return unit_run(keep_driver, close_all);
 }

@@ -2,7 +2,7 @@
 #define TS__CL_SINCE_MAX 8
 #include "tests/backends/opencl/opencl_fixture.h"
 
-static void *enqueue_until_told(void *end)
+static void *enqueue_until_stopped(void *end)
 {
     const cl_mem a = buffer_of(64);
     for (int i = 0; !__atomic_load_n((int *)end, __ATOMIC_RELAXED); i++) {
@@ -13,13 +13,12 @@ static void *enqueue_until_told(void *end)
     return NULL;
 }
 
-static void a_session_stops_at_once_while_threads_go_on(void **state)
+UNIT_TEST(a_session_stops_at_once_while_threads_go_on)
 {
-    (void)state;
     pthread_t thread[4];
     int end = 0;
     for (int i = 0; i < 4; i++)
-        pthread_create(&thread[i], NULL, enqueue_until_told, &end);
+        pthread_create(&thread[i], NULL, enqueue_until_stopped, &end);
     uint64_t lost = 0;
     for (int i = 0; i < 10; i++) {
         const char *const path = rt_start("busy.sbt", plain);
@@ -35,9 +34,8 @@ static void a_session_stops_at_once_while_threads_go_on(void **state)
     assert_int_equal(lost, 0); // as what a stop waits for in vain is
 }
 
-static void what_never_ends_is_waited_for_once_and_lost(void **state)
+UNIT_TEST(what_never_ends_is_waited_for_once_and_lost)
 {
-    (void)state;
     cl_int result;
     const cl_mem a = buffer_of(64);
     const cl_event user = clCreateUserEvent(context, &result);
@@ -53,8 +51,7 @@ static void what_never_ends_is_waited_for_once_and_lost(void **state)
     rt_close(&trace);
     path = rt_start("other.sbt", plain);
     set_enqueue(any_order, a, 0, NULL, NULL);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    trace = rt_read(path);
+    trace = rt_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "set"), 1);
     assert_int_equal(trace.info->lost, 0);
     rt_close(&trace);
@@ -91,9 +88,8 @@ static int32_t times_and_look(ts__cl_handle event, uint32_t what, size_t room,
     return driver.clGetEventProfilingInfo(event, what, room, value, size);
 }
 
-static void the_driver_is_asked_under_no_lock(void **state)
+UNIT_TEST(the_driver_is_asked_under_no_lock)
 {
-    (void)state;
     const cl_mem a = buffer_of(64);
     rt_start("release.sbt", plain);
     ts__cl_thread_stop(); // nobody else looks
@@ -125,9 +121,8 @@ static int32_t info_and_call(ts__cl_handle event, uint32_t what, size_t room,
     return driver.clGetEventInfo(event, what, room, value, size);
 }
 
-static void a_driver_may_call_the_program_that_calls_it(void **state)
+UNIT_TEST(a_driver_may_call_the_program_that_calls_it)
 {
-    (void)state;
     const cl_mem a = buffer_of(64);
     const char *const path = rt_start("within.sbt", plain);
     ts__cl_thread_stop();
@@ -139,8 +134,7 @@ static void a_driver_may_call_the_program_that_calls_it(void **state)
     fine(clFinish(queue));
     ts__cl.next = driver;
     TS__STORE(&ts__cl.runs, 0);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "set"), 3);
     assert_int_equal(trace.info->lost, 0);
     rt_close(&trace);
@@ -148,9 +142,8 @@ static void a_driver_may_call_the_program_that_calls_it(void **state)
 }
 
 // Another thread looks for longer than anything waits for it.
-static void who_looks_is_not_waited_for_forever(void **state)
+UNIT_TEST(who_looks_is_not_waited_for_forever)
 {
-    (void)state;
     const cl_mem a = buffer_of(64);
     const char *const path = rt_start("looks.sbt", plain);
     set_enqueue(queue, a, 0, NULL, NULL);
@@ -163,16 +156,14 @@ static void who_looks_is_not_waited_for_forever(void **state)
     assert_false(ts__cl_look_at(q, 1));
     ts__cl_looked(q);
     fine(clFinish(queue));
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_KERNEL, "set"), 1);
     rt_close(&trace);
     clReleaseMemObject(a);
 }
 
-static void a_barrier_is_tied_to_all_however_many(void **state)
+UNIT_TEST(a_barrier_is_tied_to_all_however_many)
 {
-    (void)state;
     enum { BEFORE = 100 };
     const cl_mem a = buffer_of(64);
     const char *const path = rt_start("many.sbt", plain);
@@ -181,8 +172,7 @@ static void a_barrier_is_tied_to_all_however_many(void **state)
     fine(clEnqueueBarrierWithWaitList(any_order, 0, NULL, NULL));
     set_enqueue(any_order, a, 0, NULL, NULL);
     fine(clFinish(any_order));
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     const uint64_t barrier = rt_only(&trace, TS_EVENT_EVENT_RECORD, NULL)
                                  ->values[TS_COLUMN_CORRELATION];
     size_t before = 0, after = 0;
@@ -210,9 +200,8 @@ static void a_barrier_is_tied_to_all_however_many(void **state)
 #define __lsan_enable()  ((void)0)
 #endif
 
-static void an_image_in_a_buffer_is_no_memory_of_its_own(void **state)
+UNIT_TEST(an_image_in_a_buffer_is_no_memory_of_its_own)
 {
-    (void)state;
     const char *const path = rt_start("image.sbt", plain);
     const cl_mem whole = buffer_of(4096);
     cl_int result;
@@ -229,17 +218,15 @@ static void an_image_in_a_buffer_is_no_memory_of_its_own(void **state)
     assert_true(ts__cl_memory_get(TS__CL_MEMORY, image, &m));
     clReleaseMemObject(image);
     clReleaseMemObject(whole);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     const rt_row *const made = rt_only(&trace, TS_EVENT_GPU_ALLOC, NULL);
     rt_only(&trace, TS_EVENT_GPU_FREE, NULL);
     assert_int_equal(m.address, made->values[TS_COLUMN_ADDRESS]);
     rt_close(&trace);
 }
 
-static void a_marker_stands_for_what_is_before_it(void **state)
+UNIT_TEST(a_marker_stands_for_what_is_before_it)
 {
-    (void)state;
     const cl_mem a = buffer_of(64), b = buffer_of(64);
     cl_event event;
     const char *const path = rt_start("marker.sbt", plain);
@@ -252,8 +239,7 @@ static void a_marker_stands_for_what_is_before_it(void **state)
     set_enqueue(queue, b, 0, NULL, NULL); // in order anyway
     fine(clFinish(queue));
     fine(clFinish(any_order));
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_EVENT_RECORD, NULL), 4);
     assert_int_equal(rt_rows(&trace, TS_EVENT_DEPENDENCY, NULL), 6);
     rt_close(&trace);
@@ -262,9 +248,8 @@ static void a_marker_stands_for_what_is_before_it(void **state)
     clReleaseMemObject(b);
 }
 
-static void a_rectangle_without_pitches_begins_where_it_does(void **state)
+UNIT_TEST(a_rectangle_without_pitches_begins_where_it_does)
 {
-    (void)state;
     const size_t from[3] = { 4, 3, 2 }, to[3] = { 0, 1, 0 };
     const size_t region[3] = { 16, 8, 2 };
     static char host[1024];
@@ -272,8 +257,7 @@ static void a_rectangle_without_pitches_begins_where_it_does(void **state)
     const cl_mem a = buffer_of(1024);
     fine(clEnqueueReadBufferRect(queue, a, CL_TRUE, from, to, region, 0, 0, 0,
                                  0, host, 0, NULL, NULL));
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     const uint64_t at =
         rt_only(&trace, TS_EVENT_GPU_ALLOC, NULL)->values[TS_COLUMN_ADDRESS];
     const rt_row *const row = rt_only(&trace, TS_EVENT_MEMCPY, NULL);
@@ -287,16 +271,5 @@ static void a_rectangle_without_pitches_begins_where_it_does(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_session_stops_at_once_while_threads_go_on),
-        cmocka_unit_test(what_never_ends_is_waited_for_once_and_lost),
-        cmocka_unit_test(the_driver_is_asked_under_no_lock),
-        cmocka_unit_test(a_driver_may_call_the_program_that_calls_it),
-        cmocka_unit_test(who_looks_is_not_waited_for_forever),
-        cmocka_unit_test(a_barrier_is_tied_to_all_however_many),
-        cmocka_unit_test(an_image_in_a_buffer_is_no_memory_of_its_own),
-        cmocka_unit_test(a_marker_stands_for_what_is_before_it),
-        cmocka_unit_test(a_rectangle_without_pitches_begins_where_it_does),
-    };
-    return cmocka_run_group_tests(tests, open_device, close_device);
+    return unit_run(open_device, close_device);
 }

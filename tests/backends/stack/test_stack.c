@@ -106,9 +106,8 @@ static uint32_t kind_of_place(uint32_t frame)
 }
 
 // What the processor may go ahead in is what tables prove.
-static void frame_pointers_are_followed_where_tables_say_so(void **state)
+UNIT_TEST(frame_pointers_are_followed_where_tables_say_so)
 {
-    (void)state;
     with_alloca(100);
     expect_known();
     // look, two of deep, with_alloca
@@ -182,9 +181,8 @@ static NEVER_INLINE void calls(void (*through)(void (*)(void)))
     NOT_LAST();
 }
 
-static void frame_pointers_without_proof_are_not_believed(void **state)
+UNIT_TEST(frame_pointers_without_proof_are_not_believed)
 {
-    (void)state;
     void (*const ways[])(void (*)(void)) = { spoils_pointer, parts_words,
                                              has_language_data };
     for (int i = 0; i < 3; i++) {
@@ -193,18 +191,16 @@ static void frame_pointers_without_proof_are_not_believed(void **state)
     }
 }
 
-static void a_stack_ends_where_nothing_called(void **state)
+UNIT_TEST(a_stack_ends_where_nothing_called)
 {
-    (void)state;
     has_no_caller(called);
     assert_int_equal(found_count, known_count);
     expect_known();
 }
 #endif
 
-static void every_frame_is_where_its_function_returns_to(void **state)
+UNIT_TEST(every_frame_is_where_its_function_returns_to)
 {
-    (void)state;
     assert_null(ts_stack_problem());
     deep(0);
     expect_known();
@@ -220,16 +216,13 @@ static void every_frame_is_where_its_function_returns_to(void **state)
 
 static int compare(const void *a, const void *b)
 {
-    (void)a;
-    (void)b;
     if (!found_count) deep(2);
     return 0;
 }
 
 // The C library has no frame pointers.
-static void frames_of_other_modules_are_found(void **state)
+UNIT_TEST(frames_of_other_modules_are_found)
 {
-    (void)state;
     void *theirs[256];
     int items[8] = { 0 };
     known_count = found_count = 0;
@@ -248,9 +241,8 @@ static void frames_of_other_modules_are_found(void **state)
 
 typedef int unwinder(void **addresses, int room);
 
-static void libunwind_finds_the_same(void **state)
+UNIT_TEST(libunwind_finds_the_same)
 {
-    (void)state;
     void *theirs[256], *const lib = dlopen("libunwind.so.8", RTLD_LAZY);
     unwinder *unwind;
     void *const symbol = lib ? dlsym(lib, "unw_backtrace") : NULL;
@@ -274,9 +266,8 @@ static NEVER_INLINE uint32_t numbered(uint32_t skip, uint32_t depth)
     return stack;
 }
 
-static void a_stack_is_kept_once_and_read_back(void **state)
+UNIT_TEST(a_stack_is_kept_once_and_read_back)
 {
-    (void)state;
     uint32_t stacks[3];
     const char *const path = rt_path("kept.sbt");
     const ts_session_desc desc = { .path = path };
@@ -340,13 +331,10 @@ static void a_stack_is_kept_once_and_read_back(void **state)
 
 static void nothing(const void *args, const ts_vdev_block *block)
 {
-    (void)args;
-    (void)block;
 }
 
-static void launches_have_the_stack_of_their_thread(void **state)
+UNIT_TEST(launches_have_the_stack_of_their_thread)
 {
-    (void)state;
     const char *const path = rt_path("launches.sbt");
     const ts_session_desc session = { .path = path };
     const ts_vdev_desc none = { 0 };
@@ -428,9 +416,8 @@ static void need_reading(void)
     skip();
 }
 
-static void code_made_at_run_time_is_passed_by_its_frame_pointer(void **state)
+UNIT_TEST(code_made_at_run_time_is_passed_by_its_frame_pointer)
 {
-    (void)state;
     need_reading();
     caller *made = make_code(POINTER_FRAME);
     known_count = 0;
@@ -474,10 +461,8 @@ static void *look_with_words(void *unused)
 
 // It holds something else: a pointer to words of which one is an address in
 // the program. Where they lead is nothing at all.
-static void
-a_frame_pointer_that_is_none_ends_the_stack_not_the_program(void **state)
+UNIT_TEST(a_frame_pointer_that_is_none_ends_the_stack_not_the_program)
 {
-    (void)state;
     need_reading();
     pthread_t thread;
     pthread_attr_t attributes;
@@ -536,9 +521,8 @@ static NEVER_INLINE void through(void *lib)
 
 // Two files of one size whose frames differ: what is known of the first one
 // must not be believed of the second, which takes its place.
-static void a_module_in_the_place_of_another_is_another(void **state)
+UNIT_TEST(a_module_in_the_place_of_another_is_another)
 {
-    (void)state;
     if (system("cc --version >/dev/null 2>&1") != 0) skip();
     const char *const folder = rt_make_folder();
 #define PLUGIN(bytes) \
@@ -581,21 +565,5 @@ static void a_module_in_the_place_of_another_is_another(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_frame_is_where_its_function_returns_to),
-        cmocka_unit_test(frame_pointers_are_followed_where_tables_say_so),
-#ifdef __x86_64__
-        cmocka_unit_test(a_stack_ends_where_nothing_called),
-        cmocka_unit_test(frame_pointers_without_proof_are_not_believed),
-#endif
-        cmocka_unit_test(frames_of_other_modules_are_found),
-        cmocka_unit_test(libunwind_finds_the_same),
-        cmocka_unit_test(a_stack_is_kept_once_and_read_back),
-        cmocka_unit_test(launches_have_the_stack_of_their_thread),
-        cmocka_unit_test(code_made_at_run_time_is_passed_by_its_frame_pointer),
-        cmocka_unit_test(
-            a_frame_pointer_that_is_none_ends_the_stack_not_the_program),
-        cmocka_unit_test(a_module_in_the_place_of_another_is_another),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -7,9 +7,8 @@
 
 // The loader was given a relative path; the kernel knows the absolute one, in a
 // list in which the library has one line of many.
-static void a_library_by_a_relative_path_has_a_whole_one(void **state)
+UNIT_TEST(a_library_by_a_relative_path_has_a_whole_one)
 {
-    (void)state;
     char before[4096], path[4096];
     if (system("cc --version >/dev/null 2>&1") != 0) skip();
     assert_non_null(getcwd(before, sizeof before));
@@ -32,9 +31,8 @@ static void a_library_by_a_relative_path_has_a_whole_one(void **state)
 }
 
 // Wherever its line lies in that list, which is read in parts.
-static void every_mapped_file_has_its_path(void **state)
+UNIT_TEST(every_mapped_file_has_its_path)
 {
-    (void)state;
     static char lines[1000][4096];
     size_t count = 0, files = 0;
     FILE *const maps = fopen("/proc/self/maps", "r");
@@ -55,9 +53,5 @@ static void every_mapped_file_has_its_path(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_library_by_a_relative_path_has_a_whole_one),
-        cmocka_unit_test(every_mapped_file_has_its_path),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -28,7 +28,6 @@ static int stop;
 static void handler(int signal)
 {
     uint64_t addresses[64];
-    (void)signal;
     const int error = errno;
     ADD(&handled);
     // The handler, what called it, what it interrupted.
@@ -39,7 +38,6 @@ static void handler(int signal)
 
 static void *allocate(void *user)
 {
-    (void)user;
     for (uint32_t i = 0; !GET(&stop); i++) {
         void *volatile p[8];
         for (uint32_t j = 0; j < 8; j++)
@@ -52,7 +50,6 @@ static void *allocate(void *user)
 
 static void *open_and_close(void *user)
 {
-    (void)user;
     while (!GET(&stop)) {
         void *const lib = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
         void *const other = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
@@ -63,9 +60,8 @@ static void *open_and_close(void *user)
     return NULL;
 }
 
-static void handlers_may_ask_in_the_midst_of_malloc_and_dlopen(void **state)
+UNIT_TEST(handlers_may_ask_in_the_midst_of_malloc_and_dlopen)
 {
-    (void)state;
     const char *const path = rt_path("signals.sbt");
     pthread_t threads[3];
     start(path);
@@ -104,22 +100,18 @@ static void handlers_may_ask_in_the_midst_of_malloc_and_dlopen(void **state)
 
 static int ask(struct dl_phdr_info *info, size_t size, void *user)
 {
-    (void)info;
-    (void)size;
     *(uint32_t *)user = ts_stack_here(0, 16);
     return 1;
 }
 
-static void a_callback_of_the_loader_may_ask(void **state)
+UNIT_TEST(a_callback_of_the_loader_may_ask)
 {
-    (void)state;
     uint32_t stack = 0;
     const ts_frame_entry *frames;
     const char *const path = rt_path("loader.sbt");
     start(path);
     dl_iterate_phdr(ask, &stack);
-    assert_int_equal(TS_OK, ts_session_stop());
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_in_range(ts_reader_stack(trace.reader, stack, &frames), 3, 16);
     rt_close(&trace);
 }
@@ -162,9 +154,8 @@ static void *climb_all(void *user)
     return NULL;
 }
 
-static void threads_at_once_give_one_stack_one_number(void **state)
+UNIT_TEST(threads_at_once_give_one_stack_one_number)
 {
-    (void)state;
     pthread_t threads[THREADS];
     const char *const path = rt_path("threads.sbt");
     start(path);
@@ -204,16 +195,14 @@ static void child(void *user)
     RT_CHECK(ts_session_stop() == TS_OK);
 }
 
-static void a_child_made_by_fork_goes_on(void **state)
+UNIT_TEST(a_child_made_by_fork_goes_on)
 {
-    (void)state;
     char path[512];
     snprintf(path, sizeof path, "%s", rt_path("child.sbt"));
     start(rt_path("parent.sbt"));
     assert_int_not_equal(0, climb(3, 4));
     rt_in_child(child, path);
-    assert_int_equal(TS_OK, ts_session_stop());
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_in_range(ts_reader_entry_count(trace.reader, TS_CHUNK_STACKS), 1,
                     1000);
     rt_close(&trace);
@@ -221,11 +210,5 @@ static void a_child_made_by_fork_goes_on(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_at_once_give_one_stack_one_number),
-        cmocka_unit_test(a_callback_of_the_loader_may_ask),
-        cmocka_unit_test(a_child_made_by_fork_goes_on),
-        cmocka_unit_test(handlers_may_ask_in_the_midst_of_malloc_and_dlopen),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

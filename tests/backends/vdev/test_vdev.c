@@ -15,14 +15,12 @@ typedef struct work_args {
 static void do_work(const void *args, const ts_vdev_block *block)
 {
     const work_args *const w = args;
-    (void)block;
     for (uint32_t i = 0; i < w->turns * 1000; i++)
         *w->value = *w->value + 1;
 }
 
 static int open_two(void **state)
 {
-    (void)state;
     const ts_vdev_desc desc = { 0 };
     vt_open(desc);
     work = vt_kernel("work", do_work, sizeof(work_args), 16);
@@ -31,7 +29,6 @@ static int open_two(void **state)
 
 static int close_it(void **state)
 {
-    (void)state;
     return ts_vdev_close(vdev) == TS_OK ? 0 : -1;
 }
 
@@ -109,7 +106,6 @@ static void assert_fifo(const rt_trace *trace)
 
 static void nothing(void *user)
 {
-    (void)user;
 }
 
 // One operation of every kind.
@@ -137,9 +133,9 @@ static void do_everything(void)
     ok(ts_vdev_free(vdev, two));
 }
 
-static void every_operation_has_its_call_its_launcher_and_its_order(void **s)
+UNIT_TEST_WITHIN(every_operation_has_its_call_its_launcher_and_its_order,
+                 open_two, close_it)
 {
-    (void)s;
     const char *const path = rt_start("everything.sbt", plain);
     do_everything();
     ok(ts_session_stop());
@@ -165,12 +161,10 @@ static void every_operation_has_its_call_its_launcher_and_its_order(void **s)
 
 static void do_nothing(const void *args, const ts_vdev_block *block)
 {
-    (void)args, (void)block;
 }
 
-static void kernels_tell_what_their_arguments_point_to(void **state)
+UNIT_TEST_WITHIN(kernels_tell_what_their_arguments_point_to, open_two, close_it)
 {
-    (void)state;
     typedef struct pair {
         void *in, *out;
         char *elsewhere;
@@ -225,9 +219,8 @@ static void kernels_tell_what_their_arguments_point_to(void **state)
     ok(ts_vdev_free(vdev, out));
 }
 
-static void every_kind_has_its_values(void **state)
+UNIT_TEST_WITHIN(every_kind_has_its_values, open_two, close_it)
 {
-    (void)state;
     const char *const path = rt_start("kinds.sbt", plain);
     do_everything();
     ok(ts_session_stop());
@@ -278,9 +271,8 @@ static void every_kind_has_its_values(void **state)
     rt_close(&trace);
 }
 
-static void devices_and_streams_describe_themselves(void **state)
+UNIT_TEST_WITHIN(devices_and_streams_describe_themselves, open_two, close_it)
 {
-    (void)state;
     const char *const path = rt_start("tracks.sbt", plain);
     const ts_vdev_stream_desc desc = { 1, true, -3, NULL };
     ts_vdev_stream s, legacy;
@@ -322,14 +314,11 @@ static pthread_barrier_t barrier;
 
 static void meet(const void *args, const ts_vdev_block *block)
 {
-    (void)args;
-    (void)block;
     pthread_barrier_wait(&barrier);
 }
 
-static void overlap_is_in_the_trace(void **state)
+UNIT_TEST_WITHIN(overlap_is_in_the_trace, open_two, close_it)
 {
-    (void)state;
     const ts_vdev_launch_desc config = { .grid = { 1 } };
     const ts_vdev_kernel kernel = vt_kernel("meet", meet, 0, 0);
     pthread_barrier_init(&barrier, NULL, 2);
@@ -347,9 +336,9 @@ static void overlap_is_in_the_trace(void **state)
     rt_close(&trace);
 }
 
-static void waits_and_the_default_stream_are_in_the_trace(void **state)
+UNIT_TEST_WITHIN(waits_and_the_default_stream_are_in_the_trace, open_two,
+                 close_it)
 {
-    (void)state;
     void *const value = vt_memory(0, 4096);
     const ts_vdev_stream a = stream(0, "a"), b = stream(1, "b");
     const ts_vdev_event e = vt_event();
@@ -383,9 +372,9 @@ static void waits_and_the_default_stream_are_in_the_trace(void **state)
     rt_close(&trace);
 }
 
-static void a_session_may_begin_and_end_while_the_device_works(void **state)
+UNIT_TEST_WITHIN(a_session_may_begin_and_end_while_the_device_works, open_two,
+                 close_it)
 {
-    (void)state;
     void *const value = vt_memory(0, 4096);
     const ts_vdev_stream s = stream(0, "s");
     launch(s, value, 1); // not recorded
@@ -423,9 +412,8 @@ static void *storm_main(void *arg)
     return NULL;
 }
 
-static void a_storm_is_complete_and_in_order(void **state)
+UNIT_TEST_WITHIN(a_storm_is_complete_and_in_order, open_two, close_it)
 {
-    (void)state;
     enum { THREADS = 4 };
     pthread_t threads[THREADS];
     uint32_t devices[THREADS] = { 0, 1, 0, 1 };
@@ -448,16 +436,5 @@ static void a_storm_is_complete_and_in_order(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_two, close_it)
-    const struct CMUnitTest tests[] = {
-        TEST(every_operation_has_its_call_its_launcher_and_its_order),
-        TEST(every_kind_has_its_values),
-        TEST(kernels_tell_what_their_arguments_point_to),
-        TEST(devices_and_streams_describe_themselves),
-        TEST(overlap_is_in_the_trace),
-        TEST(waits_and_the_default_stream_are_in_the_trace),
-        TEST(a_session_may_begin_and_end_while_the_device_works),
-        TEST(a_storm_is_complete_and_in_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -31,8 +31,6 @@ static uint32_t tally;
 
 static void count(const void *args, const ts_vdev_block *block)
 {
-    (void)args;
-    (void)block;
     __atomic_fetch_add(&tally, 1, __ATOMIC_RELAXED);
 }
 
@@ -40,8 +38,6 @@ static int gate; // 0 shut, 1 open: what a stuck kernel waits for
 
 static void wait_for_gate(const void *args, const ts_vdev_block *block)
 {
-    (void)args;
-    (void)block;
     while (!__atomic_load_n(&gate, __ATOMIC_ACQUIRE))
         rt_sleep_ms(1);
 }
@@ -51,7 +47,6 @@ static ts_vdev_kernel one, nested, counting, stuck;
 
 static int open_all(void **state)
 {
-    (void)state;
     const ts_vdev_desc desc = { .memory_bytes = 8 << 20 };
     vt_open(desc);
     one = vt_kernel("add_one", add_one, sizeof(one_arg), 0);
@@ -63,7 +58,6 @@ static int open_all(void **state)
 
 static int close_all(void **state)
 {
-    (void)state;
     return ts_vdev_close(vdev) == TS_OK ? 0 : -1;
 }
 
@@ -98,9 +92,18 @@ static void assert_first(ts_reader *reader, const ts_capture_region *r,
     free(bytes);
 }
 
-static void a_kernel_is_kept_with_its_memory_before_and_after(void **state)
+// Ends the capture and its session once the devices are idle.
+static ts_reader *end(const char *path)
 {
-    (void)state;
+    vt_finish();
+    ts_capture_stop();
+    ok(ts_session_stop());
+    return ct_open(path);
+}
+
+UNIT_TEST_WITHIN(a_kernel_is_kept_with_its_memory_before_and_after, open_all,
+                 close_all)
+{
     const char *const path = rt_start("kernel.sbt", plain);
     uint32_t *const values = vt_memory(0, 200000);
     memset(values, 0, 200000);
@@ -110,9 +113,7 @@ static void a_kernel_is_kept_with_its_memory_before_and_after(void **state)
     launch_one(values + 0, 4);
     vt_finish();
     assert_int_equal(9, values[0]);
-    ts_capture_stop();
-    ok(ts_session_stop());
-    ts_reader *const reader = ct_open(path);
+    ts_reader *const reader = end(path);
     assert_int_equal(2, ts_reader_capture_count(reader));
     const ts_capture first = capture_at(reader, 0);
     assert_int_equal(TS_EVENT_KERNEL, first.head.kind);
@@ -147,9 +148,8 @@ static void a_kernel_is_kept_with_its_memory_before_and_after(void **state)
     ts_reader_close(reader);
 }
 
-static void a_pointer_in_memory_leads_on(void **state)
+UNIT_TEST_WITHIN(a_pointer_in_memory_leads_on, open_all, close_all)
 {
-    (void)state;
     const char *const path = rt_start("nested.sbt", plain);
     char *const outer = vt_memory(0, 256);
     uint32_t *const inner = vt_memory(0, 256);
@@ -162,7 +162,7 @@ static void a_pointer_in_memory_leads_on(void **state)
     ok(ts_capture_start(NULL));
     launch(nested, &outer, 2);
     vt_finish();
-    ok(ts_session_stop());
+    ok(ts_session_stop()); // before the capture
     ts_capture_stop();
     ts_reader *const reader = ct_open(path);
     const ts_capture c = capture_at(reader, 0);
@@ -173,9 +173,8 @@ static void a_pointer_in_memory_leads_on(void **state)
     ts_reader_close(reader);
 }
 
-static void pointers_are_followed_as_far_as_asked(void **state)
+UNIT_TEST_WITHIN(pointers_are_followed_as_far_as_asked, open_all, close_all)
 {
-    (void)state;
     static const struct {
         ts_capture_desc desc;
         uint32_t regions;
@@ -205,18 +204,14 @@ static void pointers_are_followed_as_far_as_asked(void **state)
     ts_reader_close(reader);
 }
 
-static void a_variable_of_the_module_is_kept(void **state)
+UNIT_TEST_WITHIN(a_variable_of_the_module_is_kept, open_all, close_all)
 {
-    (void)state;
     const char *const path = rt_start("global.sbt", plain);
     ok(ts_vdev_global_register(vdev, 0, &tally, sizeof tally));
     ok(ts_capture_start(NULL));
     tally = 40;
     launch(counting, NULL, 2);
-    vt_finish();
-    ts_capture_stop();
-    ok(ts_session_stop());
-    ts_reader *const reader = ct_open(path);
+    ts_reader *const reader = end(path);
     const ts_capture c = capture_at(reader, 0);
     assert_int_equal(1, c.head.region_count);
     assert_int_equal(TS_CAPTURE_BY_GLOBAL, c.regions[0].found);
@@ -226,9 +221,8 @@ static void a_variable_of_the_module_is_kept(void **state)
     ts_reader_close(reader);
 }
 
-static void copies_and_sets_keep_both_ends(void **state)
+UNIT_TEST_WITHIN(copies_and_sets_keep_both_ends, open_all, close_all)
 {
-    (void)state;
     char host[300], back[300];
     const char *const path = rt_start("copies.sbt", plain);
     char *const memory = vt_memory(0, 4096);
@@ -239,9 +233,7 @@ static void copies_and_sets_keep_both_ends(void **state)
     ok(ts_vdev_memset_async(vdev, 0, memory + 11, 'b', 3));
     ok(ts_vdev_memcpy(vdev, 0, back, memory + 10, sizeof back));
     assert_memory_equal(back, "abbbaaa", 7);
-    ts_capture_stop();
-    ok(ts_session_stop());
-    ts_reader *const reader = ct_open(path);
+    ts_reader *const reader = end(path);
     assert_int_equal(3, ts_reader_capture_count(reader));
     const ts_capture up = capture_at(reader, 0), down = capture_at(reader, 2);
     assert_int_equal(2, up.head.region_count);
@@ -259,9 +251,8 @@ static void copies_and_sets_keep_both_ends(void **state)
     ts_reader_close(reader);
 }
 
-static void beyond_the_budget_only_hashes_are_kept(void **state)
+UNIT_TEST_WITHIN(beyond_the_budget_only_hashes_are_kept, open_all, close_all)
 {
-    (void)state;
     const char *const path = rt_start("budget.sbt", plain);
     uint32_t *const values = vt_memory(0, 1 << 20);
     for (uint32_t i = 0; i < 1 << 18; i++)
@@ -269,10 +260,7 @@ static void beyond_the_budget_only_hashes_are_kept(void **state)
     const ts_capture_desc desc = { .budget_bytes = 300000 };
     ok(ts_capture_start(&desc));
     launch_one(values, 1);
-    vt_finish();
-    ts_capture_stop();
-    ok(ts_session_stop());
-    ts_reader *const reader = ct_open(path);
+    ts_reader *const reader = end(path);
     const ts_capture c = capture_at(reader, 0);
     assert_int_equal(TS_CAPTURE_HASHES, c.head.state);
     assert_int_equal(TS_REASON_SNAPSHOT_BUDGET, c.head.reason);
@@ -285,9 +273,8 @@ static void beyond_the_budget_only_hashes_are_kept(void **state)
     ts_reader_close(reader);
 }
 
-static void only_what_is_asked_for_is_kept(void **state)
+UNIT_TEST_WITHIN(only_what_is_asked_for_is_kept, open_all, close_all)
 {
-    (void)state;
     char room[100];
     ts_capture_desc desc;
     ok(ts_capture_parse(&desc, room, sizeof room,
@@ -304,8 +291,7 @@ static void only_what_is_asked_for_is_kept(void **state)
     word[260] = 0;
     ok(ts_capture_parse(&desc, long_room, sizeof long_room, word));
     ok(ts_capture_parse(&desc, room, sizeof room,
-                        "kernel:add_*,-add_nested zone:inner first:1 "
-                        "count:2"));
+                        "kernel:add_*,-add_nested zone:inner first:1 count:2"));
     const char *const path = rt_start("filter.sbt", plain);
     char *const outer = vt_memory(0, 256);
     uint32_t *const values = vt_memory(0, 256);
@@ -321,19 +307,15 @@ static void only_what_is_asked_for_is_kept(void **state)
         launch_one(values, 3);
         launch_one(values, 1);
     }
-    vt_finish();
-    ts_capture_stop();
-    ok(ts_session_stop());
-    ts_reader *const reader = ct_open(path);
+    ts_reader *const reader = end(path);
     assert_int_equal(2, ts_reader_capture_count(reader));
     assert_int_equal(1, capture_at(reader, 0).head.grid[0]);
     assert_int_equal(3, capture_at(reader, 1).head.grid[0]);
     ts_reader_close(reader);
 }
 
-static void frames_end_a_capture(void **state)
+UNIT_TEST_WITHIN(frames_end_a_capture, open_all, close_all)
 {
-    (void)state;
     const char *const path = rt_start("frames.sbt", plain);
     uint32_t *const values = vt_memory(0, 256);
     const ts_capture_desc desc = { .frames = 2, .hashes_only = true };
@@ -351,9 +333,9 @@ static void frames_end_a_capture(void **state)
     ts_reader_close(reader);
 }
 
-static void a_device_that_is_never_idle_is_not_waited_for_long(void **state)
+UNIT_TEST_WITHIN(a_device_that_is_never_idle_is_not_waited_for_long, open_all,
+                 close_all)
 {
-    (void)state;
     const char *const path = rt_start("stuck.sbt", plain);
     uint32_t *const values = vt_memory(0, 256);
     values[0] = 0;
@@ -370,10 +352,7 @@ static void a_device_that_is_never_idle_is_not_waited_for_long(void **state)
     __atomic_store_n(&gate, 1, __ATOMIC_RELEASE);
     vt_finish();
     ok(ts_vdev_launch(vdev, other, one, &more)); // it is idle again
-    vt_finish();
-    ts_capture_stop();
-    ok(ts_session_stop());
-    ts_reader *const reader = ct_open(path);
+    ts_reader *const reader = end(path);
     assert_int_equal(3, ts_reader_capture_count(reader));
     for (size_t i = 0; i < 2; i++) {
         const ts_capture c = capture_at(reader, i);
@@ -384,9 +363,9 @@ static void a_device_that_is_never_idle_is_not_waited_for_long(void **state)
     ts_reader_close(reader);
 }
 
-static void an_argument_that_points_into_freed_memory_is_declined(void **state)
+UNIT_TEST_WITHIN(an_argument_that_points_into_freed_memory_is_declined,
+                 open_all, close_all)
 {
-    (void)state;
     const char *const path = rt_start("freed.sbt", plain);
     static const ts_vdev_role role = { 0, TS_ACCESS_READ | TS_ACCESS_WRITE, 0 };
     const ts_vdev_kernel_desc desc = { .name = "use",
@@ -401,10 +380,7 @@ static void an_argument_that_points_into_freed_memory_is_declined(void **state)
     launch(use, &kept, 1);
     ok(ts_vdev_free(vdev, memory));
     launch(use, &memory, 1);
-    vt_finish();
-    ts_capture_stop();
-    ok(ts_session_stop());
-    ts_reader *const reader = ct_open(path);
+    ts_reader *const reader = end(path);
     const ts_capture c = capture_at(reader, 1);
     assert_int_equal(TS_CAPTURE_DECLINED, c.head.state);
     assert_int_equal(TS_REASON_POINTER_DEAD, c.head.reason);
@@ -418,9 +394,8 @@ static void *submit_many(void *values)
     return NULL;
 }
 
-static void threads_alternate(void **state)
+UNIT_TEST_WITHIN(threads_alternate, open_all, close_all)
 {
-    (void)state;
     const char *const path = rt_start("threads.sbt", plain);
     pthread_t threads[4];
     uint32_t *const values = vt_memory(0, 256);
@@ -432,31 +407,14 @@ static void threads_alternate(void **state)
         pthread_join(threads[i], NULL);
     vt_finish();
     assert_int_equal(200, values[0]);
-    ts_capture_stop();
-    ok(ts_session_stop());
-    ts_reader *const reader = ct_open(path);
+    ts_reader *const reader = end(path);
     assert_int_equal(200, ts_reader_capture_count(reader));
     for (size_t i = 0; i < 200; i++)
         assert_int_equal(TS_CAPTURE_WHOLE, capture_at(reader, i).head.state);
     ts_reader_close(reader);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_all, close_all)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(a_kernel_is_kept_with_its_memory_before_and_after),
-        TEST(a_pointer_in_memory_leads_on),
-        TEST(pointers_are_followed_as_far_as_asked),
-        TEST(a_variable_of_the_module_is_kept),
-        TEST(copies_and_sets_keep_both_ends),
-        TEST(beyond_the_budget_only_hashes_are_kept),
-        TEST(only_what_is_asked_for_is_kept),
-        TEST(frames_end_a_capture),
-        TEST(a_device_that_is_never_idle_is_not_waited_for_long),
-        TEST(an_argument_that_points_into_freed_memory_is_declined),
-        TEST(threads_alternate),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -97,9 +97,8 @@ static void use_everything(void)
     ok(ts_vdev_stream_destroy(vdev, stream));
 }
 
-static void every_allocation_may_fail(void **state)
+UNIT_TEST(every_allocation_may_fail)
 {
-    (void)state;
     const ts_vdev_desc desc = { .device_count = 2, .memory_bytes = 4096 };
     long n = 0;
     for (;; n++) {
@@ -120,17 +119,15 @@ static void every_allocation_may_fail(void **state)
 }
 
 // A size beyond the limit is refused without trying.
-static void too_many_threads_are_refused_cleanly(void **state)
+UNIT_TEST(too_many_threads_are_refused_cleanly)
 {
-    (void)state;
     const ts_vdev_desc desc = { .compute_units = 1025 };
     assert_int_equal(TS_ERR_USAGE, ts_vdev_open(&vdev, &desc));
     assert_null(vdev);
 }
 
-static void a_queue_survives_a_failed_launch(void **state)
+UNIT_TEST(a_queue_survives_a_failed_launch)
 {
-    (void)state;
     const ts_vdev_desc desc = { .queue_ops = 2 };
     vt_open(desc);
     uint64_t *const value = vt_memory(0, sizeof *value);
@@ -151,10 +148,5 @@ static void a_queue_survives_a_failed_launch(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(too_many_threads_are_refused_cleanly),
-        cmocka_unit_test(a_queue_survives_a_failed_launch),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

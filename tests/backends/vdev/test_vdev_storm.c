@@ -13,7 +13,6 @@ static void refused(ts_result result)
 
 static int open_two(void **state)
 {
-    (void)state;
     const ts_vdev_desc desc = { .compute_units = 3,
                                 .memory_bytes = MEMORY,
                                 .shared_bytes = 1024 };
@@ -23,7 +22,6 @@ static int open_two(void **state)
 
 static int close_it(void **state)
 {
-    (void)state;
     return ts_vdev_close(vdev) == TS_OK ? 0 : -1;
 }
 
@@ -34,9 +32,8 @@ static ts_vdev_kernel kernel(ts_vdev_function function, size_t args_size)
 
 /* ---- Memory ------------------------------------------------------------- */
 
-static void memory_is_used_up_and_comes_back(void **state)
+UNIT_TEST_WITHIN(memory_is_used_up_and_comes_back, open_two, close_it)
 {
-    (void)state;
     void *const first = vt_memory(0, MEMORY / 2), *const second =
                                                       vt_memory(0, 1000);
     void *ptr = first;
@@ -50,9 +47,8 @@ static void memory_is_used_up_and_comes_back(void **state)
     assert_true((char *)vt_memory(0, 1) > (char *)second);
 }
 
-static void bad_memory_calls_are_refused(void **state)
+UNIT_TEST_WITHIN(bad_memory_calls_are_refused, open_two, close_it)
 {
-    (void)state;
     char host[16];
     char *const ptr = vt_memory(0, 100);
     void *out;
@@ -75,9 +71,8 @@ static void bad_memory_calls_are_refused(void **state)
     assert_int_equal(-1, ts_vdev_pointer_device(NULL, ptr));
 }
 
-static void copies_go_everywhere(void **state)
+UNIT_TEST_WITHIN(copies_go_everywhere, open_two, close_it)
 {
-    (void)state;
     char in[64] = "from here", out[64] = "";
     char *const one = vt_memory(0, 64), *const two = vt_memory(0, 64);
     char *const other = vt_memory(1, 64);
@@ -97,9 +92,8 @@ static void spin_a_little(const void *args, const ts_vdev_block *block)
         *value = *value + block->grid[0];
 }
 
-static void free_waits_for_the_device(void **state)
+UNIT_TEST_WITHIN(free_waits_for_the_device, open_two, close_it)
 {
-    (void)state;
     void *const value = vt_memory(0, 4);
     const ts_vdev_launch_desc desc = { .args = &value };
     ok(ts_vdev_memset_async(vdev, 0, value, 0, 4));
@@ -125,9 +119,9 @@ static void hit(const void *args, const ts_vdev_block *block)
         g->hits[i[0] + 5 * (i[1] + 4 * i[2])]++;
 }
 
-static void every_block_runs_once_with_the_arguments_of_the_launch(void **state)
+UNIT_TEST_WITHIN(every_block_runs_once_with_the_arguments_of_the_launch,
+                 open_two, close_it)
 {
-    (void)state;
     uint8_t hits[60] = { 0 };
     grid_args args = { vt_memory(0, 60), 42 };
     const ts_vdev_launch_desc desc = { .grid = { 5, 4, 3 },
@@ -143,9 +137,8 @@ static void every_block_runs_once_with_the_arguments_of_the_launch(void **state)
         assert_int_equal(1, hits[i]);
 }
 
-static void bad_launches_are_refused(void **state)
+UNIT_TEST_WITHIN(bad_launches_are_refused, open_two, close_it)
 {
-    (void)state;
     const ts_vdev_kernel k = kernel(hit, sizeof(grid_args));
     const grid_args args = { NULL, 0 };
     const ts_vdev_launch_desc no_args = { .grid = { 1 } };
@@ -173,9 +166,9 @@ static void bad_launches_are_refused(void **state)
     assert_int_equal(0, out);
 }
 
-static void handles_are_dead_after_destroy_and_never_mixed_up(void **state)
+UNIT_TEST_WITHIN(handles_are_dead_after_destroy_and_never_mixed_up, open_two,
+                 close_it)
 {
-    (void)state;
     ts_vdev_stream s, d;
     ts_vdev_event e;
     bool done;
@@ -214,9 +207,8 @@ static void call_back(void *user)
     results[1] = ts_vdev_close(vdev);
 }
 
-static void a_host_function_must_not_call(void **state)
+UNIT_TEST_WITHIN(a_host_function_must_not_call, open_two, close_it)
 {
-    (void)state;
     ts_result results[2] = { TS_OK, TS_OK };
     ok(ts_vdev_host_function(vdev, 0, NULL, call_back, results));
     ok(ts_vdev_stream_synchronize(vdev, 0));
@@ -224,9 +216,8 @@ static void a_host_function_must_not_call(void **state)
     assert_int_equal(TS_ERR_STATE, results[1]);
 }
 
-static void a_child_gets_errors_and_does_not_hang(void **state)
+UNIT_TEST_WITHIN(a_child_gets_errors_and_does_not_hang, open_two, close_it)
 {
-    (void)state;
     const pid_t child = fork();
     if (!child) {
         const bool right =
@@ -240,9 +231,8 @@ static void a_child_gets_errors_and_does_not_hang(void **state)
     ok(ts_vdev_stream_synchronize(vdev, 0)); // the parent goes on
 }
 
-static void impossible_devices_are_refused(void **state)
+UNIT_TEST_WITHIN(impossible_devices_are_refused, open_two, close_it)
 {
-    (void)state;
     ts_vdev *other = vdev;
     const ts_vdev_desc many = { .device_count = 65 };
     refused(ts_vdev_open(&other, &many));
@@ -258,13 +248,11 @@ static void impossible_devices_are_refused(void **state)
 static void add_one(const void *args, const ts_vdev_block *block)
 {
     uint64_t *const value = *(uint64_t *const *)args;
-    (void)block;
     ++*value; // stream order makes it safe
 }
 
-static void a_thousand_streams(void **state)
+UNIT_TEST_WITHIN(a_thousand_streams, open_two, close_it)
 {
-    (void)state;
     enum { COUNT = 1000 };
     ts_vdev_stream *const streams = calloc(COUNT, sizeof *streams);
     uint64_t *const values = vt_memory(0, COUNT * sizeof *values);
@@ -322,9 +310,8 @@ static void *storm_main(void *arg)
     return NULL;
 }
 
-static void eight_threads_launch_at_once(void **state)
+UNIT_TEST_WITHIN(eight_threads_launch_at_once, open_two, close_it)
 {
-    (void)state;
     enum { THREADS = 8 };
     pthread_t threads[THREADS];
     storm storms[THREADS];
@@ -348,20 +335,5 @@ static void eight_threads_launch_at_once(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_two, close_it)
-    const struct CMUnitTest tests[] = {
-        TEST(memory_is_used_up_and_comes_back),
-        TEST(bad_memory_calls_are_refused),
-        TEST(copies_go_everywhere),
-        TEST(free_waits_for_the_device),
-        TEST(every_block_runs_once_with_the_arguments_of_the_launch),
-        TEST(bad_launches_are_refused),
-        TEST(handles_are_dead_after_destroy_and_never_mixed_up),
-        TEST(a_host_function_must_not_call),
-        TEST(a_child_gets_errors_and_does_not_hang),
-        TEST(impossible_devices_are_refused),
-        TEST(a_thousand_streams),
-        TEST(eight_threads_launch_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

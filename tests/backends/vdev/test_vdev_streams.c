@@ -20,7 +20,6 @@ typedef struct letter {
 static void write_letter(const void *args, const ts_vdev_block *block)
 {
     const letter *const l = args;
-    (void)block;
     pthread_mutex_lock(&seen.lock);
     seen.inside++;
     pthread_cond_broadcast(&seen.changed);
@@ -60,7 +59,6 @@ static void open_with(ts_vdev_desc desc)
 
 static int open_two(void **state)
 {
-    (void)state;
     const ts_vdev_desc desc = { 0 };
     open_with(desc);
     return 0;
@@ -68,7 +66,6 @@ static int open_two(void **state)
 
 static int close_it(void **state)
 {
-    (void)state;
     open_gates(99);
     return ts_vdev_close(vdev) == TS_OK ? 0 : -1;
 }
@@ -80,9 +77,8 @@ static void put(ts_vdev_stream on, char text, int gate)
     ok(ts_vdev_launch(vdev, on, kernel, &desc));
 }
 
-static void a_stream_keeps_its_order(void **state)
+UNIT_TEST_WITHIN(a_stream_keeps_its_order, open_two, close_it)
 {
-    (void)state;
     const ts_vdev_stream s = vt_stream(0, false, 0);
     for (char c = 'a'; c <= 'z'; c++)
         put(s, c, 0);
@@ -90,9 +86,9 @@ static void a_stream_keeps_its_order(void **state)
     assert_string_equal("abcdefghijklmnopqrstuvwxyz", seen.log);
 }
 
-static void kernels_of_two_streams_run_at_the_same_time(void **state)
+UNIT_TEST_WITHIN(kernels_of_two_streams_run_at_the_same_time, open_two,
+                 close_it)
 {
-    (void)state;
     put(vt_stream(0, false, 0), 'a', 1);
     put(vt_stream(0, false, 0), 'b', 1);
     wait_inside(2);
@@ -101,9 +97,9 @@ static void kernels_of_two_streams_run_at_the_same_time(void **state)
     assert_int_equal(2, seen.size);
 }
 
-static void the_default_stream_waits_for_blocking_streams(void **state)
+UNIT_TEST_WITHIN(the_default_stream_waits_for_blocking_streams, open_two,
+                 close_it)
 {
-    (void)state;
     const ts_vdev_stream one = vt_stream(0, false, 0);
     put(one, 'a', 1);
     put(0, 'b', 0);
@@ -113,9 +109,9 @@ static void the_default_stream_waits_for_blocking_streams(void **state)
     assert_string_equal("ab", seen.log);
 }
 
-static void blocking_streams_wait_for_the_default_stream(void **state)
+UNIT_TEST_WITHIN(blocking_streams_wait_for_the_default_stream, open_two,
+                 close_it)
 {
-    (void)state;
     put(0, 'a', 1);
     put(vt_stream(0, false, 0), 'b', 0);
     wait_inside(1);
@@ -124,9 +120,9 @@ static void blocking_streams_wait_for_the_default_stream(void **state)
     assert_string_equal("ab", seen.log);
 }
 
-static void non_blocking_streams_pass_the_default_stream(void **state)
+UNIT_TEST_WITHIN(non_blocking_streams_pass_the_default_stream, open_two,
+                 close_it)
 {
-    (void)state;
     const ts_vdev_stream free_one = vt_stream(0, true, 0);
     put(0, 'a', 1);
     put(free_one, 'b', 0);
@@ -140,9 +136,8 @@ static void non_blocking_streams_pass_the_default_stream(void **state)
     assert_string_equal("badc", seen.log);
 }
 
-static void default_streams_of_two_devices_are_two(void **state)
+UNIT_TEST_WITHIN(default_streams_of_two_devices_are_two, open_two, close_it)
 {
-    (void)state;
     ts_vdev_stream other;
     ok(ts_vdev_stream_default(&other, vdev, 1));
     put(0, 'a', 1);
@@ -154,9 +149,8 @@ static void default_streams_of_two_devices_are_two(void **state)
     assert_string_equal("bca", seen.log);
 }
 
-static void an_event_holds_a_stream_of_another_device(void **state)
+UNIT_TEST_WITHIN(an_event_holds_a_stream_of_another_device, open_two, close_it)
 {
-    (void)state;
     const ts_vdev_stream one = vt_stream(0, false, 0),
                          two = vt_stream(1, false, 0);
     const ts_vdev_event e = vt_event();
@@ -179,9 +173,8 @@ static void an_event_holds_a_stream_of_another_device(void **state)
     assert_string_equal("ab", seen.log);
 }
 
-static void a_later_record_does_not_move_a_wait(void **state)
+UNIT_TEST_WITHIN(a_later_record_does_not_move_a_wait, open_two, close_it)
 {
-    (void)state;
     const ts_vdev_stream one = vt_stream(0, false, 0),
                          two = vt_stream(0, false, 0);
     const ts_vdev_event e = vt_event();
@@ -198,9 +191,8 @@ static void a_later_record_does_not_move_a_wait(void **state)
     assert_string_equal("abc", seen.log);
 }
 
-static void a_wait_takes_the_latest_record_before_it(void **state)
+UNIT_TEST_WITHIN(a_wait_takes_the_latest_record_before_it, open_two, close_it)
 {
-    (void)state;
     const ts_vdev_stream one = vt_stream(0, false, 0),
                          two = vt_stream(0, false, 0);
     const ts_vdev_event e = vt_event();
@@ -215,9 +207,8 @@ static void a_wait_takes_the_latest_record_before_it(void **state)
     assert_string_equal("ab", seen.log);
 }
 
-static void an_event_without_a_record_holds_nobody(void **state)
+UNIT_TEST_WITHIN(an_event_without_a_record_holds_nobody, open_two, close_it)
 {
-    (void)state;
     const ts_vdev_event e = vt_event();
     bool done = false;
     ok(ts_vdev_event_wait(vdev, e, 0));
@@ -229,9 +220,8 @@ static void an_event_without_a_record_holds_nobody(void **state)
     assert_string_equal("a", seen.log);
 }
 
-static void a_wait_outlives_its_event(void **state)
+UNIT_TEST_WITHIN(a_wait_outlives_its_event, open_two, close_it)
 {
-    (void)state;
     const ts_vdev_stream one = vt_stream(0, false, 0),
                          two = vt_stream(1, false, 0);
     const ts_vdev_event e = vt_event();
@@ -249,9 +239,8 @@ static void a_wait_outlives_its_event(void **state)
     assert_string_equal("ab", seen.log);
 }
 
-static void a_destroyed_stream_finishes_its_work(void **state)
+UNIT_TEST_WITHIN(a_destroyed_stream_finishes_its_work, open_two, close_it)
 {
-    (void)state;
     const ts_vdev_stream s = vt_stream(0, false, 0);
     put(s, 'a', 1);
     put(s, 'b', 0);
@@ -266,9 +255,8 @@ static void a_destroyed_stream_finishes_its_work(void **state)
     assert_string_equal("abc", seen.log);
 }
 
-static void urgent_streams_go_first(void **state)
+UNIT_TEST_WITHIN(urgent_streams_go_first, open_two, close_it)
 {
-    (void)state;
     close_it(NULL);
     const ts_vdev_desc desc = { .compute_units = 1 };
     open_with(desc);
@@ -292,9 +280,8 @@ static void *submit_three(void *arg)
     return NULL;
 }
 
-static void a_full_stream_makes_the_caller_wait(void **state)
+UNIT_TEST_WITHIN(a_full_stream_makes_the_caller_wait, open_two, close_it)
 {
-    (void)state;
     close_it(NULL);
     const ts_vdev_desc desc = { .queue_ops = 2 };
     open_with(desc);
@@ -319,9 +306,9 @@ static void *submit_refused(void *arg)
     return NULL;
 }
 
-static void destroying_a_full_stream_frees_who_waits_for_room(void **state)
+UNIT_TEST_WITHIN(destroying_a_full_stream_frees_who_waits_for_room, open_two,
+                 close_it)
 {
-    (void)state;
     close_it(NULL);
     const ts_vdev_desc desc = { .queue_ops = 1 };
     open_with(desc);
@@ -336,9 +323,8 @@ static void destroying_a_full_stream_frees_who_waits_for_room(void **state)
     assert_string_equal("a", seen.log);
 }
 
-static void close_waits_for_work(void **state)
+UNIT_TEST_WITHIN(close_waits_for_work, open_two, close_it)
 {
-    (void)state;
     put(0, 'a', 0);
     for (int i = 0; i < 20; i++)
         put(vt_stream(i % 2 ? 1 : 0, true, 0), 'b', 0);
@@ -349,24 +335,5 @@ static void close_waits_for_work(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_two, close_it)
-    const struct CMUnitTest tests[] = {
-        TEST(a_stream_keeps_its_order),
-        TEST(kernels_of_two_streams_run_at_the_same_time),
-        TEST(the_default_stream_waits_for_blocking_streams),
-        TEST(blocking_streams_wait_for_the_default_stream),
-        TEST(non_blocking_streams_pass_the_default_stream),
-        TEST(default_streams_of_two_devices_are_two),
-        TEST(an_event_holds_a_stream_of_another_device),
-        TEST(a_later_record_does_not_move_a_wait),
-        TEST(a_wait_takes_the_latest_record_before_it),
-        TEST(an_event_without_a_record_holds_nobody),
-        TEST(a_wait_outlives_its_event),
-        TEST(a_destroyed_stream_finishes_its_work),
-        TEST(urgent_streams_go_first),
-        TEST(a_full_stream_makes_the_caller_wait),
-        TEST(destroying_a_full_stream_frees_who_waits_for_room),
-        TEST(close_waits_for_work),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 #define TRACESMITH_VDEV_IMPLEMENTATION
 #include "backends/ts_vdev.h"

@@ -1,10 +1,11 @@
-# What the README says first, word for word, on a bare machine; then what the
-# demo says to type next, and each tool on the trace of a job of two ranks.
-apt-get update -qq
+# Carries out the first commands of the README, word for word, on a bare
+# machine; then the commands that the demo suggests next, and each tool on the
+# trace of a job of two ranks.
 apt-get install -y -qq make >/dev/null 2>&1
 cd /root/tracesmith
 make demo >demo.out 2>&1 || { cat demo.out; exit 1; }
 cat demo.out
+test -s build/trace.html
 next=$(sed -n '/^Next/,$s/^    //p' demo.out)
 test "$(echo "$next" | wc -l)" = 3
 echo "$next" | while read -r command; do

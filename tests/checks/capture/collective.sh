@@ -1,7 +1,7 @@
 #!/bin/sh
 # Records two ranks of a program that launches my_nccl_helper and a kernel of
-# NCCL's or RCCL's, five times: the one is a kernel and the other a collective,
-# of which no tool says more than its name does.
+# NCCL or RCCL, five times: the former is a kernel, the latter a collective, of
+# which tools show only what its name says.
 #   tests/checks/capture/collective.sh FOLDER PROGRAM [ARGUMENT...]
 set -eu
 folder=$1

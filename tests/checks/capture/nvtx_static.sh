@@ -1,6 +1,6 @@
 #!/bin/sh
-# NVTX in a program and in a library of it: by a handler that is linked into
-# the program, and by the injected one.
+# Records NVTX in a program and in one of its libraries: with a handler that is
+# linked into the program, and with the injected one.
 #   tests/checks/capture/nvtx_static.sh FOLDER CUDA
 set -eu
 out=$1/nvtx_static

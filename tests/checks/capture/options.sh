@@ -1,5 +1,5 @@
 #!/bin/sh
-# What ts-record does as its options say, with tests/checks/capture/client.c.
+# ts-record obeys its options, tested with tests/checks/capture/client.c.
 #   tests/checks/capture/options.sh FOLDER WHICH
 set -eu
 folder=$1

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Programs with a session of their own under ts-record: one trace has what they
-# recorded and what was heard from outside; their own stays as it is.
+# Programs with a session of their own under ts-record: one trace contains what
+# they recorded and what the injected library recorded; their own trace is
+# unchanged.
 #   tests/checks/capture/own.sh FOLDER WHICH
 set -eu
 folder=$1/own_$2

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs a program alone and under ts-record, and compares what it prints, how it
-# ends and, if there is one, a list of "COUNT NAME" of its zones.
+# Runs a program alone and under ts-record, and compares its output, its exit
+# status and, if given, a list of "COUNT NAME" of its zones.
 #   tests/checks/capture/record.sh FOLDER 'COUNT NAME...' COMMAND [ARGUMENT...]
 set -u
 folder=$1 want=$2

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Texts of tools have one form of a duration, a share, a size: a number, a
-# space, a unit; and nothing is "-0". Says which lines of the files differ. What
-# is typed, an option's value, has no space: commands, quotes, the values of
-# options and limits ("+5%") are left out.
+# Texts of tools write a duration, a share or a size in one way: a number, a
+# space, a unit; and never "-0". Prints the lines of the files that differ.
+# Values of options have no space, so commands, quotes, the values of options
+# and limits ("+5%") are left out.
 set -u
 # Binary and coloured ones are text here, too.
 export LC_ALL=C

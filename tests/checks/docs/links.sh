@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every link between the pages of this repository leads to a file that exists,
-# and to a heading in it; and what CONTRIBUTING.md tells people to type exists.
+# Every link between the pages of this repository leads to an existing file,
+# and to a heading in it; and the commands of CONTRIBUTING.md exist.
 set -u
 failed=0
 wrong() {

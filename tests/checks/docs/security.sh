@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every test that docs/security.md names exists, and every point of a list
-# there names one, or says that it is untested. Tests are `test_FILE: FUNCTION`,
+# Every test that docs/security.md names exists, and every list item there
+# names one, or says that it is untested. Tests are `test_FILE: FUNCTION`,
 # `FUNCTION`, `AREA: LABEL` of tests/checks/AREA.sh, and files of tests/.
 set -u
 failed=0

@@ -138,9 +138,9 @@ typedef struct sum_args {
 // floats do not like that.
 static void sum_by_turns(const void *args, const ts_vdev_block *block)
 {
-    static volatile unsigned turn;
+    static volatile unsigned launches;
     const sum_args *const a = args;
-    const bool forwards = turn++ % 2 == 0;
+    const bool forwards = launches++ % 2 == 0;
     (void)block;
     for (int i = 0; i < COUNT; i++)
         *a->sum += a->values[forwards ? i : COUNT - 1 - i];
@@ -196,7 +196,7 @@ static void eat(const void *args, const ts_vdev_block *block)
     }
 }
 
-static void tell(const char *what, bool done)
+static void print_result(const char *what, bool done)
 {
     fprintf(stderr, "%s %s\n", done ? "DID" : "denied", what);
 }
@@ -243,22 +243,23 @@ static void hostile(const void *args, const ts_vdev_block *block)
     (void)args;
     (void)block;
     if (stop) return;
-    tell("inet", socket(AF_INET, SOCK_STREAM, 0) >= 0);
-    tell("unix", socket(AF_UNIX, SOCK_STREAM, 0) >= 0);
-    tell("ring", syscall(SYS_io_uring_setup, 1, NULL) >= 0 || errno == EFAULT);
+    print_result("inet", socket(AF_INET, SOCK_STREAM, 0) >= 0);
+    print_result("unix", socket(AF_UNIX, SOCK_STREAM, 0) >= 0);
+    print_result("ring",
+                 syscall(SYS_io_uring_setup, 1, NULL) >= 0 || errno == EFAULT);
     // Where it works the parent would stand still.
-    tell("trace",
-         getenv("MILD") || ptrace(PTRACE_ATTACH, getppid(), NULL, NULL) == 0);
-    tell("kill", kill(getppid(), 0) == 0);
-    tell("signal", can_signal());
-    tell("limit", can_limit());
-    tell("mode", chmod(".", 0755) == 0);
-    tell("type", ioctl(0, TIOCSTI, "x") == 0 || errno != EPERM);
-    tell("user", setuid(getuid()) == 0);
-    tell("namespace", unshare(CLONE_NEWUSER) == 0);
-    tell("program", can_start());
-    tell("file", can_write("hostile.file"));
-    tell("home", can_write("/tmp/hostile.file"));
+    print_result("trace", getenv("MILD") || ptrace(PTRACE_ATTACH, getppid(),
+                                                   NULL, NULL) == 0);
+    print_result("kill", kill(getppid(), 0) == 0);
+    print_result("signal", can_signal());
+    print_result("limit", can_limit());
+    print_result("mode", chmod(".", 0755) == 0);
+    print_result("type", ioctl(0, TIOCSTI, "x") == 0 || errno != EPERM);
+    print_result("user", setuid(getuid()) == 0);
+    print_result("namespace", unshare(CLONE_NEWUSER) == 0);
+    print_result("program", can_start());
+    print_result("file", can_write("hostile.file"));
+    print_result("home", can_write("/tmp/hostile.file"));
 }
 
 // Says that it ran: no memory shows how often that was.
@@ -417,10 +418,11 @@ static void racing(void)
 }
 
 // Each step is a little wrong, in a replay. told: which arguments are pointers.
-static void drifting(bool told)
+static void drifting(bool with_roles)
 {
-    const ts_vdev_kernel k = kernel("drift", scale_wrong, sizeof(scale_args),
-                                    told ? scale_roles : NULL, told ? 2 : 0);
+    const ts_vdev_kernel k =
+        kernel("drift", scale_wrong, sizeof(scale_args),
+               with_roles ? scale_roles : NULL, with_roles ? 2 : 0);
     float *const one = filled();
     unnamed = 1.001f;
     for (int i = 0; i < 8; i++)
@@ -428,7 +430,7 @@ static void drifting(bool told)
 }
 
 // Allocations at the ends of ten gigabytes.
-static void far_apart(void)
+static void far_from_each_other(void)
 {
     const ts_vdev_kernel k =
         kernel("scale", scale, sizeof(scale_args), scale_roles, 2);
@@ -472,7 +474,7 @@ static void counted(void)
 }
 
 // Two streams that work on their own, and meet twice.
-static void beside(void)
+static void concurrent(void)
 {
     const ts_vdev_kernel k =
         kernel("scale", scale, sizeof(scale_args), scale_roles, 2);
@@ -533,11 +535,11 @@ static bool run(const char *what)
     else if (!strcmp(what, "untold"))
         drifting(false);
     else if (!strcmp(what, "far"))
-        far_apart();
+        far_from_each_other();
     else if (!strcmp(what, "vast"))
         vast();
     else if (!strcmp(what, "beside"))
-        beside();
+        concurrent();
     else if (!strcmp(what, "count"))
         counted();
     else if (!strcmp(what, "nothing"))

@@ -1,9 +1,9 @@
 #!/bin/sh
-# usage: counts.sh TRACE SUMMARY RAN [OPTIONS...]: runs what was captured again;
-# each operation counts once, as one thing. SUMMARY: what ts-record said of the
-# trace, or how many operations it should have named. RAN: how often a kernel
-# printed "ran" in the program, which it does again for each run that the report
-# tells.
+# usage: counts.sh TRACE SUMMARY RAN [OPTIONS...]: runs captured operations
+# again; each operation counts once. SUMMARY: the summary that ts-record
+# printed, or the number of operations that it should have named. RAN: how often
+# a kernel printed "ran" in the program; it must print that again for each run
+# in the report.
 trace=$1 captured=$2 ran=$3
 shift 3
 if test -e "$captured"; then

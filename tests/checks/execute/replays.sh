@@ -1,5 +1,5 @@
-# What the checks of executions share; read behind tests/lib.sh, with $area and
-# $folder set.
+# Functions that the checks of executions share; read after tests/lib.sh, with
+# $area and $folder set.
 # usage: replays NAME STATUS WHAT-TO-FIND OPTIONS...
 replays() {
     name=$1

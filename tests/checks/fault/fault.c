@@ -7,6 +7,7 @@
     only half from the N-th call on, and fails nothing. Without FAULT calls are
     only counted.
 */
+#define _FILE_OFFSET_BITS 64 // the names that tracesmith.h calls: open64
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

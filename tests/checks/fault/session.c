@@ -70,7 +70,7 @@ static int descriptors(void)
 }
 
 // fault.c's, if it is there.
-static void tell_faults(const char *what)
+static void print_faults(const char *what)
 {
     void (*call)(void) = NULL;
     void *const found = dlsym(RTLD_DEFAULT, what);
@@ -130,9 +130,9 @@ int main(int argc, char **argv)
     pthread_barrier_init(&barrier, NULL, 3);
     for (int i = 0; i < 2; i++)
         if (pthread_create(&workers[i], NULL, worker, NULL)) return 2;
-    tell_faults("fault_begin");
+    print_faults("fault_begin");
     run(&desc, workers, &o);
-    tell_faults("fault_end");
+    print_faults("fault_end");
     printf("start %d\nflush %d\nblob %d\nsnapshot %d\nstop %d\n", o.started,
            o.flushed, o.kept, o.snapped, o.stopped);
     printf("made %" PRIu64 "\nrecords %" PRIu64 "\nlost %" PRIu64 "\n", made,

@@ -145,7 +145,7 @@ static void wrong(void)
 }
 
 // Two streams that wait for each other.
-static void beside(void)
+static void concurrent(void)
 {
     hipStream_t first = stream, second;
     hipEvent_t event;
@@ -365,7 +365,7 @@ int main(int argc, char **argv)
         void (*run)(void);
     } all[] = {
         { "kernels", kernels },   { "modules", modules },
-        { "wrong", wrong },       { "beside", beside },
+        { "wrong", wrong },       { "beside", concurrent },
         { "declined", declined }, { "ways", ways },
         { "together", together }, { "apart", apart },
         { "pieces", pieces },     { "symbols", symbols },

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs app with the doubles of a folder and counts what its traces hold.
+# Runs app with the doubles in a folder and counts the events of its traces.
 #   tests/checks/hip/app.sh FOLDER PROGRAM
 set -eu
 trace=$1/${2##*/}

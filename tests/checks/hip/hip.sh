@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs a program of HIP under ts-record, by the doubles that are in a folder,
-# and compares what the trace holds, without what differs from run to run.
+# Runs a program of HIP under ts-record, with the doubles in a folder, and
+# compares the contents of the trace, without what differs from run to run.
 #   [OPTIONS=...] tests/checks/hip/hip.sh FOLDER NAME WANT PROGRAM [ARGUMENT...]
 # The trace is FOLDER/NAME.sbt. WANT: a file, or "" to compare nothing.
 set -u

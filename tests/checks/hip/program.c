@@ -110,14 +110,14 @@ static void many(int count)
 // As RCCL does it beside the kernels of a program, on a stream of its own.
 static void collective(void)
 {
-    hipStream_t stream, beside;
+    hipStream_t stream, second;
     must(hipStreamCreate(&stream));
-    must(hipStreamCreate(&beside));
+    must(hipStreamCreate(&second));
     for (int i = 0; i < 5; i++) {
         launch(nothing, 1, 64, NULL, stream);
-        launch(all_reduce, 1, 256, NULL, beside);
+        launch(all_reduce, 1, 256, NULL, second);
         launch(helper, 1, 64, NULL, stream);
-        must(hipStreamSynchronize(beside));
+        must(hipStreamSynchronize(second));
     }
     must(hipDeviceSynchronize());
 }

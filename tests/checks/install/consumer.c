@@ -161,7 +161,7 @@ static int merge_two(const char *const *traces, const char *output)
     return !second || !file.events;
 }
 
-static int fail_as_told(const char *trace, const char *folder)
+static int fail_as_documented(const char *trace, const char *folder)
 {
     static const char *const missing = "no-such-file.sbt";
     char unwritable[512];
@@ -197,5 +197,5 @@ int main(int argc, char **argv)
     return import_two(argv[2], paths[0]) || export_one(paths[1], paths[3]) ||
            analyse(ranks) || compare(ranks) || query(paths[1]) ||
            cut_one(paths[1], paths[4]) || merge_two(ranks, paths[5]) ||
-           fail_as_told(paths[1], argv[2]);
+           fail_as_documented(paths[1], argv[2]);
 }

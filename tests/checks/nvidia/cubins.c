@@ -99,11 +99,11 @@ static void take(void *user, uint32_t offset, uint32_t size)
 static bool is_so(const ts_cuda_code *code, const struct kernel *k)
 {
     struct kernel found = { k->name, 0, { { 0, 0 } } };
-    const bool told = ts_cuda_code_parameters(code, k->name, take, &found);
-    if (told && found.count == k->count &&
+    const bool known = ts_cuda_code_parameters(code, k->name, take, &found);
+    if (known && found.count == k->count &&
         !memcmp(found.at, k->at, sizeof k->at))
         return ts_cuda_code_defines(code, k->name, STT_FUNC);
-    printf("%s: %s, %u parameters", k->name, told ? "told" : "not told",
+    printf("%s: %s, %u parameters", k->name, known ? "told" : "not told",
            found.count);
     for (uint32_t i = 0; i < found.count && i < 4; i++)
         printf(" %u+%u", found.at[i][0], found.at[i][1]);

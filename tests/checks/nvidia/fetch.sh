@@ -1,10 +1,11 @@
 #!/bin/sh
-# Fetches NVIDIA's own CUPTI, driver and compiler for the checks beside it, from
-# the archive that this Debian system has its packages from: its component
-# non-free. Of the system's configuration nothing is changed, nothing is
-# installed, and what was fetched once is kept.
+# Fetches NVIDIA's own CUPTI, driver and compiler for the checks of this
+# folder, from the component non-free of the archive that this Debian system
+# uses. It changes nothing in the system's configuration, installs nothing, and
+# keeps what was fetched.
 #   tests/checks/nvidia/fetch.sh FOLDER    into FOLDER/SUITE/usr/...
-# Exit status 77, and one sentence: it cannot be had here. 56 MiB are fetched.
+# Exit status 77, and one sentence: it cannot be fetched here. The download is
+# 56 MiB.
 set -u
 folder=$1
 no() {

@@ -12,7 +12,7 @@
 #include "backends/ts_cupti.h"
 
 static int (*name_of)(uint32_t domain, uint32_t id, const char **name);
-static unsigned told[3], launches, moved, wrong;
+static unsigned reported[3], launches, moved, wrong;
 
 static bool begins(const char *name, const char *with)
 {
@@ -89,12 +89,14 @@ int main(int argc, char **argv)
         for (uint32_t id = 1; id < 4 * TS__CU_IDS; id++) {
             const char *name = NULL;
             if (name_of(domain, id, &name) != 0 || !name) continue;
-            told[domain]++;
+            reported[domain]++;
             judge(domain, name);
             if (id >= TS__CU_IDS) complain("beyond what is kept", name, id);
         }
     printf("%u functions of the driver, %u of the runtime: %u launches, %u "
            "copies and sets; %u wrong\n",
-           told[TS__CU_DRIVER], told[TS__CU_RUNTIME], launches, moved, wrong);
-    return wrong || told[TS__CU_DRIVER] < 500 || told[TS__CU_RUNTIME] < 300;
+           reported[TS__CU_DRIVER], reported[TS__CU_RUNTIME], launches, moved,
+           wrong);
+    return wrong || reported[TS__CU_DRIVER] < 500 ||
+           reported[TS__CU_RUNTIME] < 300;
 }

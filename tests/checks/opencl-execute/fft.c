@@ -74,8 +74,8 @@ int main(void)
                              NULL),
          "read");
     for (int i = 0; i < COUNT; i++) {
-        const float apart = back[i][0] / COUNT - v[i][0];
-        right &= apart < 1e-3f && apart > -1e-3f;
+        const float difference = back[i][0] / COUNT - v[i][0];
+        right &= difference < 1e-3f && difference > -1e-3f;
     }
     clReleaseEvent(written);
     clReleaseEvent(there);

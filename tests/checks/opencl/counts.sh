@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs opencl_program alone and under ts-record: the same output, and in the
-# trace exactly what it did.
+# Runs opencl_program alone and under ts-record: the output is the same, and
+# the trace contains exactly what the program did.
 #   tests/checks/opencl/counts.sh FOLDER PROGRAM
 set -eu
 folder=$1 program=$2

@@ -39,7 +39,7 @@ cl_int clInitLayer(cl_uint count, const cl_icd_dispatch *target,
     return CL_SUCCESS;
 }
 
-__attribute__((destructor)) static void say(void)
+__attribute__((destructor)) static void print_count(void)
 {
     fprintf(stderr, "other layer: %d\n", finishes);
 }

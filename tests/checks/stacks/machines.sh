@@ -1,10 +1,10 @@
 #!/bin/sh
-# Stacks by libunwind on machines that ts_stack.h does not know, by hand: built
-# with Debian's cross compilers, run by qemu's user emulation. libunwind and
-# xxHash of that machine are fetched by a configuration of their own; nothing is
-# installed.
-#   tests/checks/stacks/machines.sh MACHINE    (ppc64el, armhf, ...) what
-#                                       tests/checks/stacks/libunwind.c says
+# Tests stacks by libunwind on machines that ts_stack.h does not know, by hand:
+# built with Debian's cross compilers, run by qemu's user emulation. libunwind
+# and xxHash of that machine are fetched with a separate configuration of apt;
+# nothing is installed.
+#   tests/checks/stacks/machines.sh MACHINE    (ppc64el, armhf, ...) runs
+#                                       tests/checks/stacks/libunwind.c
 # Exit status 77: something is missing.
 set -u
 machine=$1

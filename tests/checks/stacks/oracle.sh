@@ -1,5 +1,6 @@
 #!/bin/sh
-# Our stacks against libunwind's in real programs: so many, equal or explained.
+# Compares stacks of ts_stack.h with those of libunwind in real programs, until
+# a given number is equal or the difference is explained.
 #   tests/checks/stacks/oracle.sh FOLDER [STACKS (20000)]
 # Exit status 77: there is no libunwind.
 set -u

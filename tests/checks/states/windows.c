@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int64_t apart(int64_t a, int64_t b)
+static int64_t distance(int64_t a, int64_t b)
 {
     return a > b ? a - b : b - a;
 }
@@ -23,7 +23,7 @@ static bool same(const ts_timeline_figures *a, const ts_timeline_figures *b,
 {
     int64_t moved = 0;
     for (int i = 0; i < TS_IDLE_LIMIT; i++)
-        moved += apart(a->cause_ns[i], b->cause_ns[i]);
+        moved += distance(a->cause_ns[i], b->cause_ns[i]);
     printf("windows of %" PRIu32 ": idle %" PRId64 " and %" PRId64
            " ns, %" PRId64 " with another cause\n",
            window, a->idle_ns, b->idle_ns, moved / 2);

@@ -243,7 +243,7 @@ static void look_at(device *d)
     d->only_meets = only(order, count, 1);
 }
 
-static void tell_device(int rank, int number)
+static void print_device(int rank, int number)
 {
     device d = { .rank = rank, .number = number };
     look_at(&d);
@@ -352,7 +352,7 @@ static int walk_operation(walk *w, int i)
     return walk_host(w, s->kind == NODE ? s->pair : i);
 }
 
-static void tell_path(void)
+static void print_path(void)
 {
     const length l = measure(shown_of);
     walk w = { .first = l.from, .until = l.to };
@@ -372,7 +372,7 @@ static void tell_path(void)
 
 /* ---- Ranks, steps ------------------------------------------------------- */
 
-static void tell_ranks(void)
+static void print_ranks(void)
 {
     int64_t caused[RANKS] = { 0 }, waited[RANKS] = { 0 }, all = 0;
     for (int i = 0; i < p.count; i++) {
@@ -405,7 +405,7 @@ static void tell_ranks(void)
 }
 
 // An operation belongs to the iteration in which it was launched.
-static void tell_steps(void)
+static void print_steps(void)
 {
     static int64_t begins[STEPS], ends[STEPS];
     int count = 0, first = 0;
@@ -458,7 +458,7 @@ static bool is_possible(const change *c)
 }
 
 // How long the program takes with each change.
-static void tell_changes(const char *title, const change *c, size_t count)
+static void print_changes(const char *title, const change *c, size_t count)
 {
     put_key(title);
     put_open('{');
@@ -471,11 +471,11 @@ static void tell_changes(const char *title, const change *c, size_t count)
 }
 
 // What was never slow: the last rank as quick as the others.
-static void tell_straggler(void)
+static void print_straggler(void)
 {
     change even = { "straggler", .copies = 0 };
     even.rank_more[p.ranks - 1] = 1 / p.slow - 1;
-    if (p.ranks > 1 && p.slow > 1) tell_changes("straggler", &even, 1);
+    if (p.ranks > 1 && p.slow > 1) print_changes("straggler", &even, 1);
 }
 
 static void report(const mood *m)
@@ -507,15 +507,15 @@ static void report(const mood *m)
     put_open('[');
     for (int r = 0; r < p.ranks; r++)
         for (int d = 0; d < p.devices && is_present(r); d++)
-            tell_device(r, d);
+            print_device(r, d);
     put_close(']');
-    tell_path();
-    tell_ranks();
-    tell_steps();
-    tell_changes("what_ifs", what_ifs, COUNT_OF(what_ifs));
-    tell_changes("free", frees, COUNT_OF(frees));
-    tell_changes("advice", advised, COUNT_OF(advised));
-    tell_straggler();
+    print_path();
+    print_ranks();
+    print_steps();
+    print_changes("what_ifs", what_ifs, COUNT_OF(what_ifs));
+    print_changes("free", frees, COUNT_OF(frees));
+    print_changes("advice", advised, COUNT_OF(advised));
+    print_straggler();
     put_close('}');
     fputc('\n', out);
 }

@@ -73,9 +73,8 @@ static void *record(void *count)
 }
 
 // In the middle of a zone, with another thread at work.
-static void it_leaves_its_parents_trace_alone(void **state)
+UNIT_TEST(it_leaves_its_parents_trace_alone)
 {
-    (void)state;
     if (!the_kernel_wipes()) skip();
     const char *const path = start();
     size_t counts[2] = { 0, 1000 };
@@ -109,8 +108,7 @@ static void it_leaves_its_parents_trace_alone(void **state)
     }
     __atomic_store_n(&done, true, __ATOMIC_RELAXED);
     pthread_join(thread, NULL);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(trace.info->lost, 0);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "outer"), 20);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "counted"),
@@ -120,9 +118,8 @@ static void it_leaves_its_parents_trace_alone(void **state)
 }
 
 // A thread of such a child that ends does not give back a ring of the parent.
-static void a_thread_of_it_may_end(void **state)
+UNIT_TEST(a_thread_of_it_may_end)
 {
-    (void)state;
     if (!the_kernel_wipes()) skip();
     const char *const path = start();
     rt_zones(100);
@@ -134,8 +131,7 @@ static void a_thread_of_it_may_end(void **state)
     rt_zones(100);
     assert_int_equal(rt_wait(child), 0);
     rt_zones(100);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "counted"), 300);
     assert_int_equal(trace.info->lost, 0);
     rt_close(&trace);
@@ -150,9 +146,8 @@ static void count_around(void)
 
 // Handlers of the program may run in the child before the recorder's; until
 // then it is like a child made by clone.
-static void handlers_around_a_fork_leave_it_alone(void **state)
+UNIT_TEST(handlers_around_a_fork_leave_it_alone)
 {
-    (void)state;
     if (!the_kernel_wipes()) skip();
     const char *const path = start();
     rt_zones(10);
@@ -165,8 +160,7 @@ static void handlers_around_a_fork_leave_it_alone(void **state)
     }
     counts_around = false;
     assert_int_equal(rt_wait(child), 0);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(trace.info->lost, 0);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "counted"), 10 + 2 + 2);
     rt_close(&trace);
@@ -178,10 +172,5 @@ static void handlers_around_a_fork_leave_it_alone(void **state)
 int main(void)
 {
     pthread_atfork(count_around, count_around, count_around);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_leaves_its_parents_trace_alone),
-        cmocka_unit_test(a_thread_of_it_may_end),
-        cmocka_unit_test(handlers_around_a_fork_leave_it_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -50,9 +50,8 @@ static void die_by_exec(void *user)
     _exit(1);
 }
 
-static void no_way_to_die_loses_a_record(void **state)
+UNIT_TEST(no_way_to_die_loses_a_record)
 {
-    (void)state;
     static const struct {
         const char *name;
         rt_child run;
@@ -103,9 +102,8 @@ static void leave_behind(void *user)
     raise(SIGKILL);
 }
 
-static void salvage_finishes_the_trace_and_cleans_up(void **state)
+UNIT_TEST(salvage_finishes_the_trace_and_cleans_up)
 {
-    (void)state;
     const char *const path = rt_path("left.sbt");
     const char *const side = side_folder();
     rt_wait(rt_fork(leave_behind, "left.sbt"));
@@ -136,9 +134,8 @@ static void salvage_finishes_the_trace_and_cleans_up(void **state)
     assert_int_equal(records, 0);
 }
 
-static void salvage_without_the_sidecar_says_so(void **state)
+UNIT_TEST(salvage_without_the_sidecar_says_so)
 {
-    (void)state;
     const char *const path = rt_path("orphan.sbt");
     rt_wait(rt_fork(leave_behind, "orphan.sbt"));
     rt_empty(side_folder());
@@ -150,9 +147,8 @@ static void salvage_without_the_sidecar_says_so(void **state)
     ts_reader_close(reader);
 }
 
-static void salvage_refuses_what_is_no_trace(void **state)
+UNIT_TEST(salvage_refuses_what_is_no_trace)
 {
-    (void)state;
     assert_int_equal(ts_salvage(rt_path("missing.sbt"), NULL), TS_ERR_IO);
     const char *const path = rt_path("text.sbt");
     FILE *const file = fopen(path, "w");
@@ -173,9 +169,8 @@ static void record_and_wait(void *user)
         pause();
 }
 
-static void salvage_leaves_a_living_process_alone(void **state)
+UNIT_TEST(salvage_leaves_a_living_process_alone)
 {
-    (void)state;
     int ends[2];
     char byte;
     assert_int_equal(pipe(ends), 0);
@@ -198,9 +193,8 @@ static void salvage_leaves_a_living_process_alone(void **state)
 }
 
 // The recording process may look at its own trace and go on.
-static void a_process_reads_its_own_live_trace(void **state)
+UNIT_TEST(a_process_reads_its_own_live_trace)
 {
-    (void)state;
     const char *const path = rt_start("own.sbt", plain);
     rt_zones(5);
     assert_int_equal(ts_session_flush(), TS_OK);
@@ -215,8 +209,7 @@ static void a_process_reads_its_own_live_trace(void **state)
     assert_int_equal(ts_reader_info(reader)->counts[TS_EVENT_ZONE], 10);
     ts_reader_close(reader);
     rt_zones(5);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "counted"), 15);
     rt_close(&trace);
 }
@@ -227,9 +220,8 @@ static void try_salvage(void *user)
 }
 
 // POSIX record locks go when their process closes the file anywhere.
-static void reading_ones_own_trace_keeps_the_lock(void **state)
+UNIT_TEST(reading_ones_own_trace_keeps_the_lock)
 {
-    (void)state;
     const char *const path = rt_start("lock.sbt", plain);
     rt_zones(5);
     assert_int_equal(ts_session_flush(), TS_OK);
@@ -255,9 +247,8 @@ static void storm_child(void *user)
     storm_victim_run(&order->desc, order->said, -1, order->threads);
 }
 
-static void kill_at_any_moment_loses_and_invents_nothing(void **state)
+UNIT_TEST(kill_at_any_moment_loses_and_invents_nothing)
 {
-    (void)state;
     uint64_t *const said = rt_shared(sizeof(uint64_t) * STORM_THREADS);
     static const uint32_t rings[] = { 32768, 65536, 1 << 20 };
     uint64_t random = (uint64_t)getpid();
@@ -288,15 +279,5 @@ static void kill_at_any_moment_loses_and_invents_nothing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_way_to_die_loses_a_record),
-        cmocka_unit_test(salvage_finishes_the_trace_and_cleans_up),
-        cmocka_unit_test(salvage_without_the_sidecar_says_so),
-        cmocka_unit_test(salvage_refuses_what_is_no_trace),
-        cmocka_unit_test(salvage_leaves_a_living_process_alone),
-        cmocka_unit_test(a_process_reads_its_own_live_trace),
-        cmocka_unit_test(reading_ones_own_trace_keeps_the_lock),
-        cmocka_unit_test(kill_at_any_moment_loses_and_invents_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -21,21 +21,18 @@ static void assert_zones(const char *path, pid_t pid, size_t count)
 
 static void record_and_exit(void *user)
 {
-    (void)user;
     rt_zones(1000);
     exit(0); // handlers of exit run in the child too
 }
 
 static void record_and_stop(void *user)
 {
-    (void)user;
     rt_zones(1000);
     RT_CHECK(ts_session_stop() == TS_OK);
 }
 
-static void a_quiet_child_records_nothing(void **state)
+UNIT_TEST(a_quiet_child_records_nothing)
 {
-    (void)state;
     const char *const path = rt_start("quiet.sbt", quiet);
     rt_zones(1000);
     rt_in_child(record_and_exit, NULL);
@@ -46,7 +43,6 @@ static void a_quiet_child_records_nothing(void **state)
 
 static void look_at_state(void *user)
 {
-    (void)user;
     ts_stats stats;
     RT_CHECK(ts_session_stats(&stats) == TS_OK && !stats.recording);
     RT_CHECK(ts_session_flush() == TS_ERR_STATE);
@@ -55,9 +51,8 @@ static void look_at_state(void *user)
     RT_CHECK(ts_session_stop() == TS_ERR_STATE);
 }
 
-static void a_quiet_child_has_no_session(void **state)
+UNIT_TEST(a_quiet_child_has_no_session)
 {
-    (void)state;
     const char *const path = rt_start("none.sbt", quiet);
     rt_zones(10);
     rt_in_child(look_at_state, NULL);
@@ -68,15 +63,13 @@ static void a_quiet_child_has_no_session(void **state)
 
 static void start_own(void *user)
 {
-    (void)user;
     rt_start("own-%p.sbt", quiet);
     rt_zones(77);
     RT_CHECK(ts_session_stop() == TS_OK);
 }
 
-static void a_quiet_child_may_start_its_own_session(void **state)
+UNIT_TEST(a_quiet_child_may_start_its_own_session)
 {
-    (void)state;
     const char *const path = rt_start("parent.sbt", quiet);
     rt_zones(10);
     const pid_t pid = rt_fork(start_own, NULL);
@@ -87,9 +80,8 @@ static void a_quiet_child_may_start_its_own_session(void **state)
     assert_zones(rt_path_of("own-%d.sbt", pid), pid, 77);
 }
 
-static void a_following_child_has_a_trace_of_its_own(void **state)
+UNIT_TEST(a_following_child_has_a_trace_of_its_own)
 {
-    (void)state;
     rt_start("follow-%p.sbt", follow);
     rt_zones(1000);
     const pid_t pid = rt_fork(record_and_exit, NULL);
@@ -103,16 +95,14 @@ static void a_following_child_has_a_trace_of_its_own(void **state)
 
 static void stop_what_did_not_start(void *user)
 {
-    (void)user;
     rt_zones(10);
     RT_CHECK(ts_session_stop() == TS_ERR_IO);
     RT_CHECK(ts_session_stop() == TS_ERR_STATE);
 }
 
 // Nobody has called ts_session_start in it.
-static void a_child_that_cannot_follow_learns_of_it(void **state)
+UNIT_TEST(a_child_that_cannot_follow_learns_of_it)
 {
-    (void)state;
     const char *const folder = rt_path("away");
     assert_int_equal(mkdir(folder, 0700), 0);
     rt_start("away/follow-%p.sbt", follow);
@@ -134,9 +124,8 @@ static bool says(const char *path, const char *key)
 }
 
 // The description of a session does not pass to the session of a child.
-static void a_following_child_has_facts_of_its_own(void **state)
+UNIT_TEST(a_following_child_has_facts_of_its_own)
 {
-    (void)state;
     rt_start("facts-%p.sbt", follow);
     ts_metadata_text(0, "phase", "of the parent");
     const pid_t pid = rt_fork(record_and_exit, NULL);
@@ -149,14 +138,12 @@ static void a_following_child_has_facts_of_its_own(void **state)
 
 static void record_and_die(void *user)
 {
-    (void)user;
     rt_zones(1000);
     raise(SIGKILL);
 }
 
-static void a_following_child_may_be_killed(void **state)
+UNIT_TEST(a_following_child_may_be_killed)
 {
-    (void)state;
     rt_start("killed-%p.sbt", follow);
     rt_zones(10);
     const pid_t pid = rt_fork(record_and_die, NULL);
@@ -176,9 +163,8 @@ static void grandchild_too(void *user)
     exit(0);
 }
 
-static void grandchildren_follow_as_well(void **state)
+UNIT_TEST(grandchildren_follow_as_well)
 {
-    (void)state;
     pid_t *const pids = rt_shared(2 * sizeof *pids);
     rt_start("grand-%p.sbt", follow);
     rt_zones(10);
@@ -191,9 +177,8 @@ static void grandchildren_follow_as_well(void **state)
     munmap(pids, 2 * sizeof *pids);
 }
 
-static void a_zone_open_at_the_fork_is_the_parents(void **state)
+UNIT_TEST(a_zone_open_at_the_fork_is_the_parents)
 {
-    (void)state;
     rt_start("open-%p.sbt", follow);
     TS_ZONE_BEGIN(open, "open at the fork");
     fflush(NULL);
@@ -206,8 +191,7 @@ static void a_zone_open_at_the_fork_is_the_parents(void **state)
     }
     assert_int_equal(rt_wait(pid), 0);
     TS_ZONE_END(open);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(rt_path_of("open-%d.sbt", getpid()));
+    rt_trace trace = rt_end(rt_path_of("open-%d.sbt", getpid()));
     rt_only(&trace, TS_EVENT_ZONE, "open at the fork");
     rt_close(&trace);
     trace = rt_read(rt_path_of("open-%d.sbt", pid));
@@ -233,9 +217,8 @@ static void fork_and_die(void *user)
         pause();
 }
 
-static void a_child_does_not_hold_its_dead_parents_trace(void **state)
+UNIT_TEST(a_child_does_not_hold_its_dead_parents_trace)
 {
-    (void)state;
     int ends[2];
     pid_t orphan;
     assert_int_equal(pipe(ends), 0);
@@ -287,9 +270,8 @@ static void start_early(void)
     rt_zones(3);
 }
 
-static void a_handler_may_start_the_childs_session(void **state)
+UNIT_TEST(a_handler_may_start_the_childs_session)
 {
-    (void)state;
     const char *const path = rt_start("late.sbt", quiet);
     rt_zones(10);
     in_child = start_early;
@@ -324,9 +306,8 @@ static void fork_with_handlers(void *user)
     RT_CHECK(ts_session_stop() == TS_OK);
 }
 
-static void handlers_may_call_what_they_like(void **state)
+UNIT_TEST(handlers_may_call_what_they_like)
 {
-    (void)state;
     pid_t *const child = rt_shared(sizeof *child);
     const pid_t pid = rt_fork(fork_with_handlers, child);
     assert_int_equal(wait_a_minute(pid), 0);
@@ -361,9 +342,8 @@ static void *only_fork(void *user)
     return NULL;
 }
 
-static void forks_under_load_lose_nothing(void **state)
+UNIT_TEST(forks_under_load_lose_nothing)
 {
-    (void)state;
     enum { FORKS = 20 };
     pid_t pids[FORKS];
     pthread_t threads[4];
@@ -402,9 +382,8 @@ static void forks_under_load_lose_nothing(void **state)
 
 /* ---- exec --------------------------------------------------------------- */
 
-static void programs_started_inherit_nothing(void **state)
+UNIT_TEST(programs_started_inherit_nothing)
 {
-    (void)state;
     const char *const path = rt_start("popen.sbt", quiet);
     rt_zones(10);
     FILE *const list = popen("ls -l /proc/self/fd", "r");
@@ -421,9 +400,8 @@ static void programs_started_inherit_nothing(void **state)
 
 extern char **environ;
 
-static void vfork_and_spawn_do_no_harm(void **state)
+UNIT_TEST(vfork_and_spawn_do_no_harm)
 {
-    (void)state;
     rt_start("spawn-%p.sbt", follow);
     for (int i = 0; i < 5; i++) {
         rt_zones(10);
@@ -449,9 +427,8 @@ static void sleep_after_exec(void *user)
 }
 
 // The process lives on under another program; its old trace is left over.
-static void a_trace_is_free_after_exec(void **state)
+UNIT_TEST(a_trace_is_free_after_exec)
 {
-    (void)state;
     const char *const path = rt_path("exec.sbt");
     const pid_t pid = rt_fork(sleep_after_exec, "exec.sbt");
     char link[64], target[256] = "";
@@ -471,23 +448,5 @@ static void a_trace_is_free_after_exec(void **state)
 int main(void)
 {
     pthread_atfork(run_around, run_around, run_in_child);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_quiet_child_records_nothing),
-        cmocka_unit_test(a_quiet_child_has_no_session),
-        cmocka_unit_test(a_quiet_child_may_start_its_own_session),
-        cmocka_unit_test(a_following_child_has_a_trace_of_its_own),
-        cmocka_unit_test(a_child_that_cannot_follow_learns_of_it),
-        cmocka_unit_test(a_following_child_has_facts_of_its_own),
-        cmocka_unit_test(a_following_child_may_be_killed),
-        cmocka_unit_test(grandchildren_follow_as_well),
-        cmocka_unit_test(a_zone_open_at_the_fork_is_the_parents),
-        cmocka_unit_test(a_child_does_not_hold_its_dead_parents_trace),
-        cmocka_unit_test(a_handler_may_start_the_childs_session),
-        cmocka_unit_test(handlers_may_call_what_they_like),
-        cmocka_unit_test(forks_under_load_lose_nothing),
-        cmocka_unit_test(programs_started_inherit_nothing),
-        cmocka_unit_test(vfork_and_spawn_do_no_harm),
-        cmocka_unit_test(a_trace_is_free_after_exec),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

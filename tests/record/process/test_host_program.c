@@ -23,9 +23,8 @@ static void record_without_standard_streams(void *user)
     if (ts_session_stop() != TS_OK) _exit(20);
 }
 
-static void closed_standard_streams_are_not_taken(void **state)
+UNIT_TEST(closed_standard_streams_are_not_taken)
 {
-    (void)state;
     const char *const path = rt_path("streams.sbt");
     rt_in_child(record_without_standard_streams, "streams.sbt");
     rt_assert_zones(path, 20);
@@ -57,9 +56,8 @@ static void close_everything(void *user)
         if (fstat(files[i], &status) || status.st_size) _exit(11);
 }
 
-static void a_program_that_closes_everything_keeps_its_files(void **state)
+UNIT_TEST(a_program_that_closes_everything_keeps_its_files)
 {
-    (void)state;
     rt_make_folder();
     rt_in_child(close_everything, "daemon.sbt");
     rt_empty(rt_make_folder());
@@ -80,9 +78,8 @@ static void start_without_descriptors(void *user)
     }
 }
 
-static void too_few_descriptors_are_an_error(void **state)
+UNIT_TEST(too_few_descriptors_are_an_error)
 {
-    (void)state;
     rt_make_folder();
     rt_in_child(start_without_descriptors, "few.sbt");
 }
@@ -111,9 +108,8 @@ static void change_directory_and_die(void *user)
     raise(SIGKILL);
 }
 
-static void the_directory_may_change(void **state)
+UNIT_TEST(the_directory_may_change)
 {
-    (void)state;
     rt_empty(rt_make_folder());
     rt_in_child(change_directory, "moved.sbt");
     rt_assert_zones(rt_path("moved.sbt"), 20);
@@ -123,9 +119,8 @@ static void the_directory_may_change(void **state)
 }
 
 // The folder is moved after the crash: salvage must still find the rings.
-static void a_trace_may_be_moved_before_it_is_salvaged(void **state)
+UNIT_TEST(a_trace_may_be_moved_before_it_is_salvaged)
 {
-    (void)state;
     char moved[600];
     rt_empty(rt_make_folder());
     const char *const folder = rt_path("new");
@@ -159,9 +154,8 @@ static void record_until_killed(void *user)
 }
 
 // Two runs of a program with the same path: the first one owns it.
-static void a_path_in_use_is_left_alone(void **state)
+UNIT_TEST(a_path_in_use_is_left_alone)
 {
-    (void)state;
     int ends[2];
     char byte;
     assert_int_equal(pipe(ends), 0);
@@ -189,9 +183,8 @@ static void a_path_in_use_is_left_alone(void **state)
     rt_assert_zones(desc.path, 7);
 }
 
-static void odd_paths_are_no_harm(void **state)
+UNIT_TEST(odd_paths_are_no_harm)
 {
-    (void)state;
     static char path[10000];
     memset(path, 'p', sizeof path - 1);
     const ts_session_desc too_long = { .path = path };
@@ -233,9 +226,8 @@ static void flush_often_and_die(void *user)
 }
 
 // More chunks than one part of the index has room for.
-static void thousands_of_chunks_have_an_index(void **state)
+UNIT_TEST(thousands_of_chunks_have_an_index)
 {
-    (void)state;
     const char *const names[] = { "chunks.sbt", "dead-chunks.sbt" };
     flush_often(names[0]);
     assert_int_equal(ts_session_stop(), TS_OK);
@@ -256,15 +248,5 @@ static void thousands_of_chunks_have_an_index(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(closed_standard_streams_are_not_taken),
-        cmocka_unit_test(a_program_that_closes_everything_keeps_its_files),
-        cmocka_unit_test(too_few_descriptors_are_an_error),
-        cmocka_unit_test(the_directory_may_change),
-        cmocka_unit_test(a_trace_may_be_moved_before_it_is_salvaged),
-        cmocka_unit_test(a_path_in_use_is_left_alone),
-        cmocka_unit_test(odd_paths_are_no_harm),
-        cmocka_unit_test(thousands_of_chunks_have_an_index),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

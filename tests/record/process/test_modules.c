@@ -177,26 +177,23 @@ static void assert_traces(void)
     rt_close(&trace);
 }
 
-static void one_object_implements_and_all_use_it(void **state)
+UNIT_TEST(one_object_implements_and_all_use_it)
 {
-    (void)state;
     const build b = { "", "", true };
     compile_and_run(&b);
     assert_traces();
 }
 
-static void the_program_implements_for_its_plugins(void **state)
+UNIT_TEST(the_program_implements_for_its_plugins)
 {
-    (void)state;
     const build b = { "-rdynamic -DTRACESMITH_IMPLEMENTATION", "", false };
     compile_and_run(&b);
     assert_traces();
 }
 
 // Each part has an implementation; the dynamic linker makes them one.
-static void implementations_in_every_object_share_one_session(void **state)
+UNIT_TEST(implementations_in_every_object_share_one_session)
 {
-    (void)state;
     const build b = { "-rdynamic -DTRACESMITH_IMPLEMENTATION",
                       "-DTRACESMITH_IMPLEMENTATION", false };
     compile_and_run(&b);
@@ -205,10 +202,5 @@ static void implementations_in_every_object_share_one_session(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_object_implements_and_all_use_it),
-        cmocka_unit_test(the_program_implements_for_its_plugins),
-        cmocka_unit_test(implementations_in_every_object_share_one_session),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -30,9 +30,8 @@ static void record_flows(void *user)
     raise(SIGKILL);
 }
 
-static void a_crash_keeps_what_a_flight_recorder_holds(void **state)
+UNIT_TEST(a_crash_keeps_what_a_flight_recorder_holds)
 {
-    (void)state;
     uint64_t *const said = rt_shared(sizeof *said);
     for (int round = 0; round < 6; round++) {
         flight f = { { .path = rt_path("flight.sbt"),
@@ -64,9 +63,8 @@ static void a_crash_keeps_what_a_flight_recorder_holds(void **state)
     munmap(said, sizeof *said);
 }
 
-static void a_crash_keeps_the_count_of_what_was_dropped(void **state)
+UNIT_TEST(a_crash_keeps_the_count_of_what_was_dropped)
 {
-    (void)state;
     uint64_t *const said = rt_shared(sizeof *said);
     flight f = { { .path = rt_path("drop.sbt"),
                    .policy = TS_POLICY_DROP,
@@ -116,9 +114,8 @@ static void salvage_it(void *user)
     ts_salvage(user, NULL);
 }
 
-static void salvage_may_be_killed_and_begun_again(void **state)
+UNIT_TEST(salvage_may_be_killed_and_begun_again)
 {
-    (void)state;
     uint64_t *const said = rt_shared(sizeof(uint64_t) * STORM_THREADS);
     const char *const path = rt_path("again.sbt");
     for (int round = 0; round < 10; round++) {
@@ -140,9 +137,8 @@ static void salvage_may_be_killed_and_begun_again(void **state)
 }
 
 // What salvage has already moved does not count as overwritten.
-static void salvage_of_a_flight_recorder_may_be_killed(void **state)
+UNIT_TEST(salvage_of_a_flight_recorder_may_be_killed)
 {
-    (void)state;
     uint64_t *const said = rt_shared(sizeof *said);
     flight f = { { .path = rt_path("flight.sbt"),
                    .policy = TS_POLICY_OVERWRITE,
@@ -170,9 +166,8 @@ static void salvage_of_a_flight_recorder_may_be_killed(void **state)
     munmap(said, sizeof *said);
 }
 
-static void several_may_salvage_at_once(void **state)
+UNIT_TEST(several_may_salvage_at_once)
 {
-    (void)state;
     uint64_t *const said = rt_shared(sizeof(uint64_t) * STORM_THREADS);
     const char *const path = rt_path("race.sbt");
     for (int round = 0; round < 10; round++) {
@@ -237,9 +232,8 @@ static void salvage_and_read(void *user)
 
 // Whatever the bytes are: no crash, no hang, and what the trace itself held
 // before stays readable.
-static void a_damaged_sidecar_is_no_danger(void **state)
+UNIT_TEST(a_damaged_sidecar_is_no_danger)
 {
-    (void)state;
     uint64_t *const said = rt_shared(sizeof(uint64_t) * STORM_THREADS);
     const char *const path = rt_path("hurt.sbt");
     char ring[600];
@@ -277,13 +271,5 @@ static void a_damaged_sidecar_is_no_danger(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_crash_keeps_what_a_flight_recorder_holds),
-        cmocka_unit_test(a_crash_keeps_the_count_of_what_was_dropped),
-        cmocka_unit_test(salvage_may_be_killed_and_begun_again),
-        cmocka_unit_test(salvage_of_a_flight_recorder_may_be_killed),
-        cmocka_unit_test(several_may_salvage_at_once),
-        cmocka_unit_test(a_damaged_sidecar_is_no_danger),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -109,10 +109,8 @@ static void assert_salvaged(const char *trace)
     assert_int_equal(records, RECORDS);
 }
 
-static void
-a_sidecar_elsewhere_is_found_by_the_link_beside_its_trace(void **state)
+UNIT_TEST(a_sidecar_elsewhere_is_found_by_the_link_beside_its_trace)
 {
-    (void)state;
     const scene s = set_up();
     assert_salvaged(s.trace);
     assert_int_equal(access(s.ring, F_OK), -1);
@@ -121,28 +119,26 @@ a_sidecar_elsewhere_is_found_by_the_link_beside_its_trace(void **state)
     tear_down(&s);
 }
 
-static void a_pipe_in_its_place_is_not_waited_for(void **state)
+UNIT_TEST(a_pipe_in_its_place_is_not_waited_for)
 {
-    (void)state;
     const scene s = set_up();
     assert_int_equal(unlink(s.ring), 0);
     assert_int_equal(mkfifo(s.ring, 0600), 0);
     assert_untrusted(&s);
     // Beside the trace, and as the link.
-    char beside[700];
+    char fifo[700];
     unlink(s.link);
-    ring_name(&s, rt_make_folder(), beside, sizeof beside);
-    assert_int_equal(mkfifo(beside, 0600), 0);
+    ring_name(&s, rt_make_folder(), fifo, sizeof fifo);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
     assert_untrusted(&s);
-    unlink(beside);
+    unlink(fifo);
     assert_int_equal(mkfifo(s.link, 0600), 0);
     assert_untrusted(&s);
     tear_down(&s);
 }
 
-static void a_folder_a_device_or_a_link_is_no_sidecar(void **state)
+UNIT_TEST(a_folder_a_device_or_a_link_is_no_sidecar)
 {
-    (void)state;
     const scene s = set_up();
     char moved[700];
     snprintf(moved, sizeof moved, "%s/moved", s.folder);
@@ -161,9 +157,8 @@ static void a_folder_a_device_or_a_link_is_no_sidecar(void **state)
     tear_down(&s);
 }
 
-static void one_that_others_may_write_to_is_left_alone(void **state)
+UNIT_TEST(one_that_others_may_write_to_is_left_alone)
 {
-    (void)state;
     const scene s = set_up();
     static const mode_t open_to_others[] = { 0620, 0602, 0666 };
     for (int i = 0; i < 3; i++) {
@@ -175,9 +170,8 @@ static void one_that_others_may_write_to_is_left_alone(void **state)
     tear_down(&s);
 }
 
-static void one_with_a_second_name_is_left_alone(void **state)
+UNIT_TEST(one_with_a_second_name_is_left_alone)
 {
-    (void)state;
     const scene s = set_up();
     char second[700];
     snprintf(second, sizeof second, "%s/second", s.folder);
@@ -188,9 +182,8 @@ static void one_with_a_second_name_is_left_alone(void **state)
     tear_down(&s);
 }
 
-static void one_of_another_user_is_left_alone(void **state)
+UNIT_TEST(one_of_another_user_is_left_alone)
 {
-    (void)state;
     if (geteuid()) skip(); // only root gives files away
     const scene s = set_up();
     assert_int_equal(chown(s.ring, 65534, 65534), 0);
@@ -209,9 +202,8 @@ static void one_of_another_user_is_left_alone(void **state)
 }
 
 // A stranger's trace, finished or not, with a link beside it.
-static void a_link_to_another_file_takes_nothing_away(void **state)
+UNIT_TEST(a_link_to_another_file_takes_nothing_away)
 {
-    (void)state;
     const scene s = set_up();
     char secret[700], target[700];
     snprintf(secret, sizeof secret, "%s/secret", s.folder);
@@ -247,9 +239,8 @@ static void copy(const char *from, const char *to)
 
 // A trace that claims to be of the same session does not get the records, and
 // the sidecar stays, as long as the recorded trace exists.
-static void a_copy_leaves_the_records_to_its_original(void **state)
+UNIT_TEST(a_copy_leaves_the_records_to_its_original)
 {
-    (void)state;
     const scene s = set_up();
     const char *const twin = rt_path("twin.sbt");
     char link[700];
@@ -266,9 +257,8 @@ static void a_copy_leaves_the_records_to_its_original(void **state)
     tear_down(&s);
 }
 
-static void a_trace_keeps_its_sidecar_under_another_name(void **state)
+UNIT_TEST(a_trace_keeps_its_sidecar_under_another_name)
 {
-    (void)state;
     const scene s = set_up();
     const char *const other = rt_path("other.sbt");
     char link[700];
@@ -283,9 +273,8 @@ static void a_trace_keeps_its_sidecar_under_another_name(void **state)
 
 // Between the check of a sidecar and its removal, its path or its folder is
 // exchanged, as `mv` in a folder of another user would do it.
-static void what_came_into_its_place_meanwhile_is_not_removed(void **state)
+UNIT_TEST(what_came_into_its_place_meanwhile_is_not_removed)
 {
-    (void)state;
     const scene s = set_up();
     char kept[720], moved[720];
     const int file = open(s.ring, O_RDONLY);
@@ -311,9 +300,8 @@ static void what_came_into_its_place_meanwhile_is_not_removed(void **state)
 
 /* ---- The trace itself --------------------------------------------------- */
 
-static void a_trace_that_is_no_file_is_refused_at_once(void **state)
+UNIT_TEST(a_trace_that_is_no_file_is_refused_at_once)
 {
-    (void)state;
     const char *const pipe = rt_path("pipe.sbt");
     const char *const paths[] = { pipe, "/dev/zero", rt_make_folder() };
     ts_reader *reader;
@@ -331,9 +319,8 @@ static void a_trace_that_is_no_file_is_refused_at_once(void **state)
 }
 
 // As a shell's <(...) gives it.
-static void a_pipe_without_a_name_is_read_to_its_end(void **state)
+UNIT_TEST(a_pipe_without_a_name_is_read_to_its_end)
 {
-    (void)state;
     const scene s = set_up();
     int ends[2];
     char path[64], bytes[4096];
@@ -373,9 +360,8 @@ static void hold_open(void *user)
         pause();
 }
 
-static void only_one_whose_trace_is_gone_can_be_removed(void **state)
+UNIT_TEST(only_one_whose_trace_is_gone_can_be_removed)
 {
-    (void)state;
     const scene s = set_up();
     ts_sidecar sidecar;
     assert_int_equal(ts_sidecar_look(s.ring, &sidecar), TS_OK);
@@ -394,9 +380,8 @@ static void only_one_whose_trace_is_gone_can_be_removed(void **state)
     tear_down(&s);
 }
 
-static void one_whose_trace_is_another_by_now_can_be_removed(void **state)
+UNIT_TEST(one_whose_trace_is_another_by_now_can_be_removed)
 {
-    (void)state;
     const scene s = set_up();
     const int file = creat(s.trace, 0600);
     assert_int_equal(write(file, "another file", 12), 12);
@@ -405,9 +390,8 @@ static void one_whose_trace_is_another_by_now_can_be_removed(void **state)
     tear_down(&s);
 }
 
-static void one_of_a_living_recorder_stays(void **state)
+UNIT_TEST(one_of_a_living_recorder_stays)
 {
-    (void)state;
     place p = { rt_path("live.sbt"), folder_of_its_own("live") };
     const pid_t pid = rt_fork(hold_open, &p);
     char ring[700] = "";
@@ -432,23 +416,5 @@ static void one_of_a_living_recorder_stays(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            a_sidecar_elsewhere_is_found_by_the_link_beside_its_trace),
-        cmocka_unit_test(a_pipe_in_its_place_is_not_waited_for),
-        cmocka_unit_test(a_folder_a_device_or_a_link_is_no_sidecar),
-        cmocka_unit_test(one_that_others_may_write_to_is_left_alone),
-        cmocka_unit_test(one_with_a_second_name_is_left_alone),
-        cmocka_unit_test(one_of_another_user_is_left_alone),
-        cmocka_unit_test(a_link_to_another_file_takes_nothing_away),
-        cmocka_unit_test(a_copy_leaves_the_records_to_its_original),
-        cmocka_unit_test(a_trace_keeps_its_sidecar_under_another_name),
-        cmocka_unit_test(what_came_into_its_place_meanwhile_is_not_removed),
-        cmocka_unit_test(a_trace_that_is_no_file_is_refused_at_once),
-        cmocka_unit_test(a_pipe_without_a_name_is_read_to_its_end),
-        cmocka_unit_test(only_one_whose_trace_is_gone_can_be_removed),
-        cmocka_unit_test(one_whose_trace_is_another_by_now_can_be_removed),
-        cmocka_unit_test(one_of_a_living_recorder_stays),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

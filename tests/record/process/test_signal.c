@@ -23,7 +23,6 @@ static void count_handler(int errno_before)
 
 static void on_alarm(int number)
 {
-    (void)number;
     const int errno_before = errno;
     TS_ZONE("handler");
     TS_COUNTER("alarms", handled_so_far());
@@ -36,7 +35,6 @@ static void on_alarm(int number)
 // Marks, texts, names: also what takes the slow paths.
 static void on_alarm_slow(int number)
 {
-    (void)number;
     const int errno_before = errno;
     char name[32];
     snprintf(name, sizeof name, "made %d", (int)(handled_so_far() % 50));
@@ -88,9 +86,8 @@ static void work(void)
     }
 }
 
-static void handlers_that_interrupt_zones_are_exact(void **state)
+UNIT_TEST(handlers_that_interrupt_zones_are_exact)
 {
-    (void)state;
     static const ts_policy policies[] = { TS_POLICY_HELP, TS_POLICY_BLOCK };
     for (int i = 0; i < 2; i++) {
         const ts_session_desc desc = { .ring_bytes = i ? 32768 : 0,
@@ -115,9 +112,8 @@ static void handlers_that_interrupt_zones_are_exact(void **state)
     }
 }
 
-static void full_rings_under_handlers_are_counted_exactly(void **state)
+UNIT_TEST(full_rings_under_handlers_are_counted_exactly)
 {
-    (void)state;
     static const ts_policy policies[] = { TS_POLICY_DROP, TS_POLICY_OVERWRITE };
     for (int i = 0; i < 2; i++) {
         const ts_session_desc desc = { .ring_bytes = 32768,
@@ -140,9 +136,8 @@ static void full_rings_under_handlers_are_counted_exactly(void **state)
 }
 
 // Slow paths inside slow paths may lose records, but must count them.
-static void handlers_with_everything_are_counted_exactly(void **state)
+UNIT_TEST(handlers_with_everything_are_counted_exactly)
 {
-    (void)state;
     const ts_session_desc desc = { .ring_bytes = 32768 };
     const char *const path = rt_start("slow.sbt", desc);
     handled = interrupted = 0;
@@ -171,7 +166,6 @@ static void handlers_with_everything_are_counted_exactly(void **state)
 
 static void first_ever(int number)
 {
-    (void)number;
     TS_ZONE("first ever");
     TS_MESSAGE("from a thread that never recorded");
 }
@@ -183,9 +177,8 @@ static void *record_nothing(void *user)
     return user;
 }
 
-static void a_handler_may_be_a_threads_first_record(void **state)
+UNIT_TEST(a_handler_may_be_a_threads_first_record)
 {
-    (void)state;
     const ts_session_desc desc = { 0 };
     const char *const path = rt_start("first.sbt", desc);
     signal(SIGUSR1, first_ever);
@@ -195,8 +188,7 @@ static void a_handler_may_be_a_threads_first_record(void **state)
         pthread_join(thread, NULL);
     }
     signal(SIGUSR1, SIG_DFL);
-    assert_int_equal(ts_session_stop(), TS_OK);
-    rt_trace trace = rt_read(path);
+    rt_trace trace = rt_end(path);
     assert_int_equal(rt_rows(&trace, TS_EVENT_ZONE, "first ever"), 10);
     assert_int_equal(rt_rows(&trace, TS_EVENT_MESSAGE, NULL), 10);
     rt_close(&trace);
@@ -209,10 +201,8 @@ static void *many_starts(void *user)
 }
 
 // Handlers that hit threads while they get their ring or give it back.
-static void
-handlers_at_the_edges_of_threads_lose_nothing_uncounted(void **state)
+UNIT_TEST(handlers_at_the_edges_of_threads_lose_nothing_uncounted)
 {
-    (void)state;
     const ts_session_desc desc = { 0 };
     const char *const path = rt_start("edges.sbt", desc);
     handled = 0;
@@ -237,9 +227,8 @@ handlers_at_the_edges_of_threads_lose_nothing_uncounted(void **state)
 }
 
 // The drain thread must not take the program's signals.
-static void the_drain_thread_takes_no_signals(void **state)
+UNIT_TEST(the_drain_thread_takes_no_signals)
 {
-    (void)state;
     const ts_session_desc desc = { 0 };
     sigset_t block, before;
     sigemptyset(&block);
@@ -259,14 +248,5 @@ static void the_drain_thread_takes_no_signals(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(handlers_that_interrupt_zones_are_exact),
-        cmocka_unit_test(full_rings_under_handlers_are_counted_exactly),
-        cmocka_unit_test(handlers_with_everything_are_counted_exactly),
-        cmocka_unit_test(a_handler_may_be_a_threads_first_record),
-        cmocka_unit_test(
-            handlers_at_the_edges_of_threads_lose_nothing_uncounted),
-        cmocka_unit_test(the_drain_thread_takes_no_signals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

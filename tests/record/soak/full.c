@@ -10,15 +10,12 @@
     mount (root); without it, this is skipped.
 */
 #define _GNU_SOURCE
-#include "tests/record/process/storm.h"
+#include "tests/record/soak/soak.h"
 
 #include <sched.h>
 #include <sys/mount.h>
 
 enum { NO_MOUNT = 99, PRODUCERS = 3 };
-
-static int rounds = 50;
-static uint64_t seed;
 
 typedef struct full_plan {
     uint64_t disk_bytes, records;
@@ -27,12 +24,6 @@ typedef struct full_plan {
     char folder[400], path[500];
     ts_stats stats; // of the child, when it is done
 } full_plan;
-
-static uint64_t next(uint64_t limit)
-{
-    seed = storm_mix(seed);
-    return (seed >> 20) % limit;
-}
 
 static void *produce(void *user)
 {
@@ -134,9 +125,8 @@ static bool one_round(full_plan *plan)
     return true;
 }
 
-static void a_disk_that_fills_up_is_accounted_for(void **state)
+UNIT_TEST(a_disk_that_fills_up_is_accounted_for)
 {
-    (void)state;
     rt_make_folder();
     full_plan *const plan = rt_shared(sizeof *plan);
     for (int i = 0; i < rounds; i++) {
@@ -153,16 +143,6 @@ static void a_disk_that_fills_up_is_accounted_for(void **state)
 
 int main(int argc, char **argv)
 {
-    seed = (uint64_t)time(NULL);
-    if (argc > 1) rounds = atoi(argv[1]);
-    if (argc > 2) seed = strtoull(argv[2], NULL, 10);
-    if (rounds < 1) {
-        fprintf(stderr, "usage: full [rounds [seed]]\n");
-        return 2;
-    }
-    printf("full: seed %" PRIu64 "\n", seed);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_disk_that_fills_up_is_accounted_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    if (!soak_begin("full", 50, argc, argv)) return 2;
+    return unit_run(NULL, NULL);
 }

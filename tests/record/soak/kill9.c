@@ -10,12 +10,9 @@
     now and then.
 */
 #define _GNU_SOURCE
-#include "tests/record/process/storm.h"
+#include "tests/record/soak/soak.h"
 
 #include <poll.h>
-
-static int rounds = 1000;
-static uint64_t seed;
 
 typedef struct round_plan {
     ts_session_desc desc;
@@ -25,12 +22,6 @@ typedef struct round_plan {
     uint64_t *said; // shared
     int ends[2];
 } round_plan;
-
-static uint64_t next(uint64_t limit)
-{
-    seed = storm_mix(seed);
-    return (seed >> 20) % limit;
-}
 
 static void plan_round(round_plan *plan, const char *path, uint64_t *said)
 {
@@ -120,9 +111,8 @@ static uint64_t run_round(round_plan *plan)
     return storm_check(plan->desc.path, plan->said);
 }
 
-static void every_record_said_is_saved_and_none_invented(void **state)
+UNIT_TEST(every_record_said_is_saved_and_none_invented)
 {
-    (void)state;
     uint64_t *const said = rt_shared(sizeof(uint64_t) * STORM_THREADS);
     uint64_t records = 0;
     int started = 0;
@@ -144,16 +134,6 @@ static void every_record_said_is_saved_and_none_invented(void **state)
 
 int main(int argc, char **argv)
 {
-    seed = (uint64_t)time(NULL);
-    if (argc > 1) rounds = atoi(argv[1]);
-    if (argc > 2) seed = strtoull(argv[2], NULL, 10);
-    if (rounds < 1) {
-        fprintf(stderr, "usage: kill9 [rounds [seed]]\n");
-        return 2;
-    }
-    printf("kill9: seed %" PRIu64 "\n", seed);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_record_said_is_saved_and_none_invented),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    if (!soak_begin("kill9", 1000, argc, argv)) return 2;
+    return unit_run(NULL, NULL);
 }

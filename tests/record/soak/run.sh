@@ -1,6 +1,6 @@
 #!/bin/sh
-# The soak: what takes too long for every change. Not part of `make check`.
-# usage: tests/record/soak/run.sh [rounds of kill -9 (1000)]
+# The soak test takes too long for every change. It is not part of `make
+# check`. usage: tests/record/soak/run.sh [rounds of kill -9 (1000)]
 set -eu
 cd "$(dirname "$0")/../../.."
 OUT=${OUT:-build}

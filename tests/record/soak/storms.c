@@ -8,17 +8,9 @@
     must be in that process's trace, or in its ledger.
 */
 #define _GNU_SOURCE
-#include "tests/record/process/storm.h"
+#include "tests/record/soak/soak.h"
 
-static int rounds = 100;
-static uint64_t seed;
 static uint64_t made; // records of this process, by all its threads
-
-static uint64_t next(uint64_t limit)
-{
-    seed = storm_mix(seed);
-    return (seed >> 20) % limit;
-}
 
 static void *short_life(void *user)
 {
@@ -103,9 +95,8 @@ static void one_round(void)
     }
 }
 
-static void storms_of_threads_and_forks_are_accounted_for(void **state)
+UNIT_TEST(storms_of_threads_and_forks_are_accounted_for)
 {
-    (void)state;
     child_made = rt_shared(4096);
     for (int i = 0; i < rounds; i++) {
         fprintf(stderr, "\rround %d, seed %" PRIu64 " ", i, seed);
@@ -117,16 +108,6 @@ static void storms_of_threads_and_forks_are_accounted_for(void **state)
 
 int main(int argc, char **argv)
 {
-    seed = (uint64_t)time(NULL);
-    if (argc > 1) rounds = atoi(argv[1]);
-    if (argc > 2) seed = strtoull(argv[2], NULL, 10);
-    if (rounds < 1) {
-        fprintf(stderr, "usage: storms [rounds [seed]]\n");
-        return 2;
-    }
-    printf("storms: seed %" PRIu64 "\n", seed);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(storms_of_threads_and_forks_are_accounted_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    if (!soak_begin("storms", 100, argc, argv)) return 2;
+    return unit_run(NULL, NULL);
 }

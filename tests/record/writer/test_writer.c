@@ -73,9 +73,8 @@ static void check_kind(ts_reader *reader, uint32_t kind, uint32_t track)
     assert_int_equal(ROWS, row);
 }
 
-static void every_kind_of_event_comes_back_with_every_column(void **state)
+UNIT_TEST(every_kind_of_event_comes_back_with_every_column)
 {
-    (void)state;
     ts_writer *const writer = begin();
     const uint32_t a = track_of(writer, TS_TRACK_THREAD, 1);
     const uint32_t b = track_of(writer, TS_TRACK_THREAD, 2);
@@ -95,9 +94,8 @@ static void every_kind_of_event_comes_back_with_every_column(void **state)
 
 /* Dictionaries. */
 
-static void dictionaries_metadata_and_losses_come_back(void **state)
+UNIT_TEST(dictionaries_metadata_and_losses_come_back)
 {
-    (void)state;
     ts_writer *const writer = begin();
     const uint32_t name = ts_writer_name(writer, "gemm", 4);
     assert_int_equal(name, ts_writer_name(writer, "gemm!", 4));
@@ -202,9 +200,8 @@ static void check_zones(zone *zones, size_t count)
     ts_reader_close(reader);
 }
 
-static void zones_of_any_shape_come_out_right(void **state)
+UNIT_TEST(zones_of_any_shape_come_out_right)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 60; seed++) {
         uint64_t random = seed;
         const size_t count = seed % 12 ? next(&random) % 400 + 1 : 20000;
@@ -225,9 +222,8 @@ static void zones_of_any_shape_come_out_right(void **state)
 }
 
 // Every subset of a tree's ends at once: equal starts, equal ends, empty ones.
-static void zones_that_share_their_ends_come_out_right(void **state)
+UNIT_TEST(zones_that_share_their_ends_come_out_right)
 {
-    (void)state;
     zone zones[1296];
     size_t count = 0;
     for (int64_t start = 0; start < 36; start++)
@@ -238,9 +234,8 @@ static void zones_that_share_their_ends_come_out_right(void **state)
     check_zones(zones, count);
 }
 
-static void inner_zones_given_first_stay_inside(void **state)
+UNIT_TEST(inner_zones_given_first_stay_inside)
 {
-    (void)state;
     ts_writer *const writer = begin();
     for (uint64_t i = 1; i <= 3; i++) { // 1 inside 2 inside 3
         const ts_writer_value site = { TS_COLUMN_SITE, i };
@@ -260,9 +255,8 @@ static void inner_zones_given_first_stay_inside(void **state)
 
 /* Sizes and memory. */
 
-static void a_thousand_streams_of_three_rows_are_a_small_file(void **state)
+UNIT_TEST(a_thousand_streams_of_three_rows_are_a_small_file)
 {
-    (void)state;
     ts_writer *const writer = begin();
     for (uint64_t i = 0; i < 1000; i++)
         track_of(writer, TS_TRACK_STREAM, i);
@@ -276,9 +270,8 @@ static void a_thousand_streams_of_three_rows_are_a_small_file(void **state)
 
 // 20,000 tracks with more rows than the memory budget: it is kept, and every
 // row is there.
-static void many_tracks_stay_within_the_memory(void **state)
+UNIT_TEST(many_tracks_stay_within_the_memory)
 {
-    (void)state;
     struct rusage before, after;
     ts_writer *const writer = begin();
     getrusage(RUSAGE_SELF, &before);
@@ -294,9 +287,8 @@ static void many_tracks_stay_within_the_memory(void **state)
     ts_reader_close(reader);
 }
 
-static void long_texts_are_kept_up_to_their_bound(void **state)
+UNIT_TEST(long_texts_are_kept_up_to_their_bound)
 {
-    (void)state;
     char *const text = malloc(100000);
     ts_writer *const writer = begin();
     memset(text, 'x', 100000);
@@ -321,9 +313,8 @@ static void long_texts_are_kept_up_to_their_bound(void **state)
 
 /* What goes wrong. */
 
-static void impossible_times_are_left_out_and_counted(void **state)
+UNIT_TEST(impossible_times_are_left_out_and_counted)
 {
-    (void)state;
     const int64_t times[][2] = {
         { INT64_MAX, 1 }, { INT64_MIN, 1 }, { 5, -1 },
         { 5, INT64_MAX }, { 5, 1 },         { -5, 0 }
@@ -342,9 +333,8 @@ static void impossible_times_are_left_out_and_counted(void **state)
     ts_reader_close(reader);
 }
 
-static void the_origin_may_be_given_at_the_end(void **state)
+UNIT_TEST(the_origin_may_be_given_at_the_end)
 {
-    (void)state;
     ts_writer *const writer = begin();
     ts_writer_event(writer, TS_EVENT_KERNEL, 3, 70, 5, NULL, 0);
     ts_writer_event(writer, TS_EVENT_KERNEL, 3, -30, 5, NULL, 0);
@@ -358,9 +348,8 @@ static void the_origin_may_be_given_at_the_end(void **state)
     ts_reader_close(reader);
 }
 
-static void the_same_calls_give_the_same_bytes(void **state)
+UNIT_TEST(the_same_calls_give_the_same_bytes)
 {
-    (void)state;
     static uint8_t bytes[2][1 << 20];
     size_t sizes[2];
     for (int i = 0; i < 2; i++) {
@@ -377,9 +366,8 @@ static void the_same_calls_give_the_same_bytes(void **state)
     assert_memory_equal(bytes[0], bytes[1], sizes[0]);
 }
 
-static void compressed_traces_come_back(void **state)
+UNIT_TEST(compressed_traces_come_back)
 {
-    (void)state;
     ts_writer *writer = NULL;
     const ts_writer_desc desc = { .path = path, .compress = true };
     const ts_result result = ts_writer_open(&writer, &desc);
@@ -394,19 +382,5 @@ static void compressed_traces_come_back(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_of_event_comes_back_with_every_column),
-        cmocka_unit_test(dictionaries_metadata_and_losses_come_back),
-        cmocka_unit_test(zones_of_any_shape_come_out_right),
-        cmocka_unit_test(zones_that_share_their_ends_come_out_right),
-        cmocka_unit_test(inner_zones_given_first_stay_inside),
-        cmocka_unit_test(a_thousand_streams_of_three_rows_are_a_small_file),
-        cmocka_unit_test(many_tracks_stay_within_the_memory),
-        cmocka_unit_test(long_texts_are_kept_up_to_their_bound),
-        cmocka_unit_test(impossible_times_are_left_out_and_counted),
-        cmocka_unit_test(the_origin_may_be_given_at_the_end),
-        cmocka_unit_test(the_same_calls_give_the_same_bytes),
-        cmocka_unit_test(compressed_traces_come_back),
-    };
-    return cmocka_run_group_tests(tests, make_path, remove_path);
+    return unit_run(make_path, remove_path);
 }

@@ -6,14 +6,15 @@
 */
 #include "tests/record/writer/writer_file.h"
 
-static void wrong_calls_are_kept_as_the_first_error(void **state)
+UNIT_TEST(wrong_calls_are_kept_as_the_first_error)
 {
-    (void)state;
     const ts_writer_value wrong = { TS_COLUMN_GRAPH, 1 };
     for (int i = 0; i < 5; i++) {
         ts_writer *const writer = begin();
         switch (i) {
-        case 0: ts_writer_event(writer, 15, 1, 0, 0, NULL, 0); break;
+        case 0:
+            ts_writer_event(writer, TS_EVENT_LIMIT, 1, 0, 0, NULL, 0);
+            break;
         case 1: ts_writer_event(writer, 99, 1, 0, 0, NULL, 0); break;
         case 2: ts_writer_event(writer, TS_EVENT_MARK, 0, 0, 0, NULL, 0); break;
         case 3:
@@ -29,9 +30,8 @@ static void wrong_calls_are_kept_as_the_first_error(void **state)
     }
 }
 
-static void what_is_there_is_replaced_only_by_close(void **state)
+UNIT_TEST(what_is_there_is_replaced_only_by_close)
 {
-    (void)state;
     ts_reader_close(finish(begin()));
     const long before = size_of(path);
     ts_writer *writer = begin();
@@ -49,9 +49,8 @@ static void what_is_there_is_replaced_only_by_close(void **state)
     assert_int_equal(TS_OK, ts_writer_close(writer));
 }
 
-static void a_path_that_is_no_file_is_refused(void **state)
+UNIT_TEST(a_path_that_is_no_file_is_refused)
 {
-    (void)state;
     const char *const paths[] = { "/dev/null", "/tmp", "/nowhere/x.sbt" };
     ts_writer *writer;
     for (int i = 0; i < 3; i++) {
@@ -64,9 +63,8 @@ static void a_path_that_is_no_file_is_refused(void **state)
     assert_int_equal(TS_ERR_USAGE, ts_writer_open(&writer, &none));
 }
 
-static void a_full_disk_leaves_nothing_and_damages_nothing(void **state)
+UNIT_TEST(a_full_disk_leaves_nothing_and_damages_nothing)
 {
-    (void)state;
     struct rlimit old, small = { 1 << 20, RLIM_INFINITY };
     ts_reader_close(finish(begin()));
     const long before = size_of(path);
@@ -85,11 +83,5 @@ static void a_full_disk_leaves_nothing_and_damages_nothing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_calls_are_kept_as_the_first_error),
-        cmocka_unit_test(what_is_there_is_replaced_only_by_close),
-        cmocka_unit_test(a_path_that_is_no_file_is_refused),
-        cmocka_unit_test(a_full_disk_leaves_nothing_and_damages_nothing),
-    };
-    return cmocka_run_group_tests(tests, make_path, remove_path);
+    return unit_run(make_path, remove_path);
 }

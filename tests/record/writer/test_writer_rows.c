@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 enum { MANY = 20000, THREAD = 1, OTHER = 2 };
 
@@ -23,14 +23,12 @@ static const char *texts[MANY];
 
 static int make_path(void **state)
 {
-    (void)state;
     const int fd = mkstemp(path);
     return fd < 0 ? -1 : close(fd);
 }
 
 static int remove_path(void **state)
 {
-    (void)state;
     return unlink(path);
 }
 
@@ -113,9 +111,8 @@ static uint64_t events_of(ts_reader *reader, uint64_t *count)
     return hash;
 }
 
-static void columns_give_what_events_give(void **state)
+UNIT_TEST(columns_give_what_events_give)
 {
-    (void)state;
     const uint32_t counts[] = { 1, 511, 512, 8192, 8193, MANY };
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         const ts_rows rows = zones(counts[i]);
@@ -136,9 +133,8 @@ static void columns_give_what_events_give(void **state)
 }
 
 // Few rows are held back for more; many follow.
-static void few_and_many_keep_their_order(void **state)
+UNIT_TEST(few_and_many_keep_their_order)
 {
-    (void)state;
     ts_rows rows = zones(2000);
     uint64_t count, again;
     for (uint32_t i = 0; i < 2000; i++)
@@ -165,9 +161,8 @@ static void few_and_many_keep_their_order(void **state)
     ts_reader_close(reader);
 }
 
-static void texts_come_with_their_rows(void **state)
+UNIT_TEST(texts_come_with_their_rows)
 {
-    (void)state;
     ts_rows rows = zones(MANY);
     rows.kind = TS_EVENT_MESSAGE;
     rows.text_sizes = text_sizes;
@@ -191,9 +186,8 @@ static void texts_come_with_their_rows(void **state)
     ts_reader_close(reader);
 }
 
-static void rows_with_impossible_times_are_counted(void **state)
+UNIT_TEST(rows_with_impossible_times_are_counted)
 {
-    (void)state;
     const ts_rows rows = zones(1000);
     ts_writer *const w = begin(0);
     duration_ns[7] = -1;
@@ -205,12 +199,11 @@ static void rows_with_impossible_times_are_counted(void **state)
     ts_reader_close(reader);
 }
 
-static void rows_without_a_track_or_a_kind_are_refused(void **state)
+UNIT_TEST(rows_without_a_track_or_a_kind_are_refused)
 {
-    (void)state;
     ts_rows rows = zones(1000);
     ts_writer *w = begin(0);
-    rows.kind = (ts_event_kind)15;
+    rows.kind = (ts_event_kind)TS_EVENT_LIMIT;
     ts_writer_rows(w, &rows);
     assert_int_equal(TS_ERR_USAGE, ts_writer_close(w));
     w = begin(0);
@@ -220,9 +213,8 @@ static void rows_without_a_track_or_a_kind_are_refused(void **state)
     assert_int_equal(TS_ERR_USAGE, ts_writer_close(w));
 }
 
-static void a_blob_is_kept_once(void **state)
+UNIT_TEST(a_blob_is_kept_once)
 {
-    (void)state;
     uint64_t a[2], b[2], hash[2];
     const void *bytes;
     size_t size;
@@ -240,9 +232,8 @@ static void a_blob_is_kept_once(void **state)
     ts_reader_close(reader);
 }
 
-static void other_clocks_are_known(void **state)
+UNIT_TEST(other_clocks_are_known)
 {
-    (void)state;
     ts_clock_point point;
     ts_writer *const w = begin(7000);
     ts_writer_clock(w, 100, 5101, 1000, 4);
@@ -260,9 +251,8 @@ static void other_clocks_are_known(void **state)
     ts_reader_close(reader);
 }
 
-static void a_stall_takes_time(void **state)
+UNIT_TEST(a_stall_takes_time)
 {
-    (void)state;
     ts_loss_row row;
     ts_writer *const w = begin(0);
     ts_writer_stall(w, THREAD, TS_LOSS_HELPED, 0, 3, 10, 20, 77);
@@ -275,15 +265,5 @@ static void a_stall_takes_time(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_give_what_events_give),
-        cmocka_unit_test(few_and_many_keep_their_order),
-        cmocka_unit_test(texts_come_with_their_rows),
-        cmocka_unit_test(rows_with_impossible_times_are_counted),
-        cmocka_unit_test(rows_without_a_track_or_a_kind_are_refused),
-        cmocka_unit_test(a_blob_is_kept_once),
-        cmocka_unit_test(other_clocks_are_known),
-        cmocka_unit_test(a_stall_takes_time),
-    };
-    return cmocka_run_group_tests(tests, make_path, remove_path);
+    return unit_run(make_path, remove_path);
 }

@@ -17,7 +17,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 static char path[] = "/tmp/ts_writer_XXXXXX", part[64];
 
@@ -76,7 +76,6 @@ static inline void kernel(ts_writer *writer, uint32_t track, uint64_t i)
 
 static inline int make_path(void **state)
 {
-    (void)state;
     const int fd = mkstemp(path);
     snprintf(part, sizeof part, "%s.part", path);
     return fd < 0 ? -1 : close(fd);
@@ -84,7 +83,6 @@ static inline int make_path(void **state)
 
 static inline int remove_path(void **state)
 {
-    (void)state;
     return unlink(path);
 }
 

@@ -10,9 +10,9 @@ static ts_execution_item items[64];
 static ts_execution_whole whole;
 static char why[200];
 
-static ts_result run_together(ts_execution_desc desc, size_t count,
-                              const ts_execution_edge *edges, size_t edge_count,
-                              bool graph)
+static ts_result run_concurrently(ts_execution_desc desc, size_t count,
+                                  const ts_execution_edge *edges,
+                                  size_t edge_count, bool graph)
 {
     ok(ts_execution_open(&execution, reader, positions, count, &desc, why,
                          sizeof why));

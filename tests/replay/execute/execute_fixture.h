@@ -23,7 +23,6 @@ static float extra; // no argument names it: replays cannot know it
 static void add(const void *args, const ts_vdev_block *block)
 {
     const add_args *const a = args;
-    (void)block;
     for (int i = 0; i < COUNT; i++)
         a->to[i] = a->from[i] + a->value + extra;
 }
@@ -32,8 +31,6 @@ static bool shut, is_stuck;
 
 static inline void wait_open(const void *args, const ts_vdev_block *block)
 {
-    (void)args;
-    (void)block;
     while (__atomic_load_n(&shut, __ATOMIC_ACQUIRE)) {
         __atomic_store_n(&is_stuck, true, __ATOMIC_RELEASE);
         rt_sleep_ms(1);
@@ -87,10 +84,6 @@ static inline ts_result load_own(void *state, const ts_executor_code *code,
                                  uint64_t *module, char *why, size_t room)
 {
     ts_capture c;
-    (void)state;
-    (void)code;
-    (void)why;
-    (void)room;
     for (size_t i = 0; ts_reader_capture(reader, i, &c); i++) {
         const char *const name = ts_reader_name(reader, c.head.name).text;
         if (strcmp(name, "add") && strcmp(name, "typed")) continue;
@@ -106,10 +99,6 @@ static inline ts_result load_the_only(void *state, const ts_executor_code *code,
                                       uint64_t *module, char *why, size_t room)
 {
     ts_capture c;
-    (void)state;
-    (void)code;
-    (void)why;
-    (void)room;
     if (!ts_reader_capture(reader, 0, &c)) return TS_ERR_NOT_FOUND;
     *module = (uint64_t)(uintptr_t)the_only - c.head.function;
     return TS_OK;

@@ -7,7 +7,6 @@ static float named; // this one is
 static void add_named(const void *args, const ts_vdev_block *block)
 {
     float *const *const values = args;
-    (void)block;
     (*values)[0] += named;
 }
 
@@ -16,11 +15,10 @@ static int turns;
 static void never_the_same(const void *args, const ts_vdev_block *block)
 {
     uint32_t *const *const values = args;
-    (void)block;
     (*values)[7] = (uint32_t)turns++;
 }
 
-static void tell_shape(const void *args, const ts_vdev_block *block)
+static void write_shape(const void *args, const ts_vdev_block *block)
 {
     uint32_t *const *const values = args;
     memcpy(*values, block->grid, sizeof block->grid);
@@ -84,9 +82,8 @@ static const char *record_steps(float wrong)
     return path;
 }
 
-static void everything_comes_out_as_recorded(void **state)
+UNIT_TEST(everything_comes_out_as_recorded)
 {
-    (void)state;
     record_steps(0);
     open_execution(usual());
     for (size_t i = 0; i < 6; i++) {
@@ -100,9 +97,8 @@ static void everything_comes_out_as_recorded(void **state)
     close_all();
 }
 
-static void the_wrong_one_is_found_alone(void **state)
+UNIT_TEST(the_wrong_one_is_found_alone)
 {
-    (void)state;
     record_steps(0.5f);
     open_execution(usual());
     for (size_t i = 0; i < 6; i++) {
@@ -132,9 +128,8 @@ static void the_wrong_one_is_found_alone(void **state)
     close_all();
 }
 
-static void tolerance_is_what_was_requested(void **state)
+UNIT_TEST(tolerance_is_what_was_requested)
 {
-    (void)state;
     record_steps(0.5f); // of values up to 80,003
     ts_execution_desc desc = usual();
     desc.compare = TS_COMPARE_RTOL;
@@ -162,9 +157,8 @@ static void tolerance_is_what_was_requested(void **state)
     close_all();
 }
 
-static void a_chain_takes_from_the_record_what_nobody_replayed(void **state)
+UNIT_TEST(a_chain_takes_from_the_record_what_nobody_replayed)
 {
-    (void)state;
     record_steps(0);
     static const size_t some[] = { 0, 1, 3, 5 }; // not 2, which wrote `a`
     ts_execution_desc desc = usual();
@@ -189,9 +183,8 @@ static void a_chain_takes_from_the_record_what_nobody_replayed(void **state)
 }
 
 // As if one capture were two rows of the trace.
-static void a_chain_that_runs_one_again_does_not_begin_again(void **state)
+UNIT_TEST(a_chain_that_runs_one_again_does_not_begin_again)
 {
-    (void)state;
     record_steps(0);
     ts_execution_desc desc = usual();
     desc.chain = true;
@@ -205,9 +198,8 @@ static void a_chain_that_runs_one_again_does_not_begin_again(void **state)
     close_all();
 }
 
-static void a_chain_says_what_it_took_and_what_that_hid(void **state)
+UNIT_TEST(a_chain_says_what_it_took_and_what_that_hid)
 {
-    (void)state;
     record_steps(0);
     static const size_t some[] = { 0, 1, 2, 4, 5 }; // not 3, which wrote `a`
     ts_execution_desc desc = usual();
@@ -242,10 +234,8 @@ static void record_moved(void)
     finish(path);
 }
 
-static void
-memory_that_moves_is_rewritten_only_where_that_is_right(void **state)
+UNIT_TEST(memory_that_moves_is_rewritten_only_where_that_is_right)
 {
-    (void)state;
     record_moved();
     ts_capture c;
     assert_true(ts_reader_capture(reader, 0, &c));
@@ -273,9 +263,8 @@ memory_that_moves_is_rewritten_only_where_that_is_right(void **state)
     close_all();
 }
 
-static void a_value_that_looks_like_a_pointer_forbids_rewriting(void **state)
+UNIT_TEST(a_value_that_looks_like_a_pointer_forbids_rewriting)
 {
-    (void)state;
     begin();
     const char *const path = rt_start("looks.sbt", plain);
     float *const a = floats(0), *const b = floats(1);
@@ -297,9 +286,8 @@ static void a_value_that_looks_like_a_pointer_forbids_rewriting(void **state)
     close_all();
 }
 
-static void an_end_of_what_moved_forbids_rewriting(void **state)
+UNIT_TEST(an_end_of_what_moved_forbids_rewriting)
 {
-    (void)state;
     begin();
     const char *const path = rt_start("end.sbt", plain);
     float *const a = floats(0), *const b = floats(1);
@@ -321,9 +309,8 @@ static void an_end_of_what_moved_forbids_rewriting(void **state)
     close_all();
 }
 
-static void named_variables_are_inputs(void **state)
+UNIT_TEST(named_variables_are_inputs)
 {
-    (void)state;
     begin();
     const ts_vdev_kernel kernel =
         vt_kernel("named", add_named, sizeof(float *), 0);
@@ -344,9 +331,8 @@ static void named_variables_are_inputs(void **state)
     close_all();
 }
 
-static void memory_that_was_freed_and_taken_again_is_replaced(void **state)
+UNIT_TEST(memory_that_was_freed_and_taken_again_is_replaced)
 {
-    (void)state;
     begin();
     const char *const path = rt_start("again.sbt", plain);
     float *a = floats(0);
@@ -360,18 +346,17 @@ static void memory_that_was_freed_and_taken_again_is_replaced(void **state)
     ok(ts_vdev_memset_async(vdev, 0, small, 3, 256));
     finish(path);
     open_execution(usual());
-    for (int turn = 0; turn < 2; turn++)
+    for (int round = 0; round < 2; round++)
         for (size_t i = 0; i < 3; i++)
             assert_same(run_one(i));
     close_all();
 }
 
-static void a_launch_has_the_shape_it_had(void **state)
+UNIT_TEST(a_launch_has_the_shape_it_had)
 {
-    (void)state;
     begin();
     const ts_vdev_kernel kernel =
-        vt_kernel("shape", tell_shape, sizeof(float *), 0);
+        vt_kernel("shape", write_shape, sizeof(float *), 0);
     const char *const path = rt_start("shape.sbt", plain);
     float *const a = floats(0);
     ok(ts_capture_start(NULL));
@@ -382,15 +367,14 @@ static void a_launch_has_the_shape_it_had(void **state)
     ok(ts_vdev_launch(vdev, 0, kernel, &desc));
     vt_finish();
     finish(path);
-    load_only(tell_shape);
+    load_only(write_shape);
     open_execution(usual());
     assert_same(run_one(0));
     close_all();
 }
 
-static void runs_that_differ_are_reported(void **state)
+UNIT_TEST(runs_that_differ_are_reported)
 {
-    (void)state;
     begin();
     const ts_vdev_kernel kernel =
         vt_kernel("unstable", never_the_same, sizeof(float *), 0);
@@ -434,9 +418,8 @@ static ts_result wait_and_count(void *state, uint32_t timeout_ms)
     return ts_vdev_executor.wait(state, timeout_ms);
 }
 
-static void what_ran_before_a_refusal_is_waited_for(void **state)
+UNIT_TEST(what_ran_before_a_refusal_is_waited_for)
 {
-    (void)state;
     record_steps(0);
     refusals = waits = 0;
     executor.launch = launch_and_refuse;
@@ -448,9 +431,8 @@ static void what_ran_before_a_refusal_is_waited_for(void **state)
     close_all();
 }
 
-static void what_does_not_end_is_a_timeout(void **state)
+UNIT_TEST(what_does_not_end_is_a_timeout)
 {
-    (void)state;
     begin();
     const ts_vdev_kernel kernel = vt_kernel("stuck", wait_open, 0, 0);
     const char *const path = rt_start("timeout.sbt", plain);
@@ -472,9 +454,8 @@ static void what_does_not_end_is_a_timeout(void **state)
     close_all();
 }
 
-static void hashes_are_enough_for_what_earlier_ones_made(void **state)
+UNIT_TEST(hashes_are_enough_for_what_earlier_ones_made)
 {
-    (void)state;
     begin();
     const char *const path = rt_start("hashes.sbt", plain);
     float *const a = floats(0);
@@ -499,9 +480,8 @@ static void hashes_are_enough_for_what_earlier_ones_made(void **state)
     close_all();
 }
 
-static void no_more_memory_is_used_than_allowed(void **state)
+UNIT_TEST(no_more_memory_is_used_than_allowed)
 {
-    (void)state;
     begin();
     const char *const path = rt_start("bound.sbt", plain);
     ok(ts_capture_start(NULL));
@@ -538,19 +518,17 @@ static ts_result answer_later(void *state)
     return ++*asked < 4 ? TS_ERR_BUSY : TS_ERR_IO;
 }
 
-static void a_device_is_asked_until_it_answers(void **state)
+UNIT_TEST(a_device_is_asked_until_it_answers)
 {
     int asked = 0;
-    (void)state;
     assert_int_equal(TS_ERR_BUSY, ts_executor_poll(answer_later, &asked, 0));
     assert_int_equal(1, asked); // at least once
     assert_int_equal(TS_ERR_IO, ts_executor_poll(answer_later, &asked, 60000));
     assert_int_equal(4, asked);
 }
 
-static void every_reason_has_words(void **state)
+UNIT_TEST(every_reason_has_words)
 {
-    (void)state;
     for (uint32_t i = 1; i < TS_REASON_LIMIT; i++)
         assert_true(*ts_reason_text(i));
     assert_string_equal("", ts_reason_text(TS_REASON_NONE));
@@ -560,27 +538,5 @@ static void every_reason_has_words(void **state)
 int main(void)
 {
     NEED_ADDRESSES();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_comes_out_as_recorded),
-        cmocka_unit_test(the_wrong_one_is_found_alone),
-        cmocka_unit_test(tolerance_is_what_was_requested),
-        cmocka_unit_test(a_chain_takes_from_the_record_what_nobody_replayed),
-        cmocka_unit_test(a_chain_that_runs_one_again_does_not_begin_again),
-        cmocka_unit_test(a_chain_says_what_it_took_and_what_that_hid),
-        cmocka_unit_test(
-            memory_that_moves_is_rewritten_only_where_that_is_right),
-        cmocka_unit_test(a_value_that_looks_like_a_pointer_forbids_rewriting),
-        cmocka_unit_test(an_end_of_what_moved_forbids_rewriting),
-        cmocka_unit_test(named_variables_are_inputs),
-        cmocka_unit_test(memory_that_was_freed_and_taken_again_is_replaced),
-        cmocka_unit_test(a_launch_has_the_shape_it_had),
-        cmocka_unit_test(runs_that_differ_are_reported),
-        cmocka_unit_test(what_ran_before_a_refusal_is_waited_for),
-        cmocka_unit_test(what_does_not_end_is_a_timeout),
-        cmocka_unit_test(hashes_are_enough_for_what_earlier_ones_made),
-        cmocka_unit_test(no_more_memory_is_used_than_allowed),
-        cmocka_unit_test(a_device_is_asked_until_it_answers),
-        cmocka_unit_test(every_reason_has_words),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -16,7 +16,6 @@ static uint32_t element_width;
 
 static void put(const void *args, const ts_vdev_block *block)
 {
-    (void)block;
     fill(*(void *const *)args, found_bits, element_width);
 }
 
@@ -81,9 +80,8 @@ static uint64_t f64(double value)
     return bits;
 }
 
-static void an_infinity_passes_for_itself_alone(void **state)
+UNIT_TEST(an_infinity_passes_for_itself_alone)
 {
-    (void)state;
     record(TS_ELEMENT_F32, f32(INFINITY));
     const ts_execution_desc rules[] = {
         rule(TS_COMPARE_RTOL, TS_ELEMENT_F32, 0.5, 0),
@@ -104,9 +102,8 @@ static void an_infinity_passes_for_itself_alone(void **state)
     ts_reader_close(reader);
 }
 
-static void nan_passes_for_nan(void **state)
+UNIT_TEST(nan_passes_for_nan)
 {
-    (void)state;
     record(TS_ELEMENT_F32, 0x7FC00000);
     const ts_execution_desc rtol = rule(TS_COMPARE_RTOL, TS_ELEMENT_F32, 9, 9);
     const ts_execution_desc ulp = rule(TS_COMPARE_ULP, TS_ELEMENT_F32, 9, 9);
@@ -121,9 +118,8 @@ static void nan_passes_for_nan(void **state)
     ts_reader_close(reader);
 }
 
-static void absolute_adds_to_relative(void **state)
+UNIT_TEST(absolute_adds_to_relative)
 {
-    (void)state;
     record(TS_ELEMENT_F64, f64(-8));
     const uint32_t e = TS_ELEMENT_F64;
     assert_true(passes(rule(TS_COMPARE_RTOL, e, 0, 0.5), f64(-8.5)));
@@ -139,9 +135,8 @@ static void absolute_adds_to_relative(void **state)
     ts_reader_close(reader);
 }
 
-static void absolute_or_representable_values(void **state)
+UNIT_TEST(absolute_or_representable_values)
 {
-    (void)state;
     record(TS_ELEMENT_F32, f32(0));
     const uint32_t e = TS_ELEMENT_F32;
     assert_true(passes(rule(TS_COMPARE_ULP, e, 0, 0), f32(-0.0f)));
@@ -154,13 +149,12 @@ static void absolute_or_representable_values(void **state)
 
 // Of each type a value, the value two representable ones further, and their
 // distance.
-static void every_type_has_its_distances(void **state)
+UNIT_TEST(every_type_has_its_distances)
 {
-    (void)state;
     static const struct {
         const char *name;
         uint64_t expected, found;
-        double value, apart;
+        double value, tolerance;
     } types[] = {
         { "i8", 0xFF, 0x01, -1, 2 },
         { "u8", 0xFF, 0xFD, 255, 2 },
@@ -183,15 +177,15 @@ static void every_type_has_its_distances(void **state)
         assert_float_equal(types[e - 1].value, ts_element_value(e, &expected),
                            0);
         record(e, expected);
-        const double apart = types[e - 1].apart;
+        const double tolerance = types[e - 1].tolerance;
         const uint64_t found = types[e - 1].found;
         assert_true(passes(rule(TS_COMPARE_ULP, e, 2, 0), found));
         assert_false(passes(rule(TS_COMPARE_ULP, e, 1, 0), found));
-        assert_true(passes(rule(TS_COMPARE_RTOL, e, 0, apart), found));
+        assert_true(passes(rule(TS_COMPARE_RTOL, e, 0, tolerance), found));
         const ts_execution_item item =
-            replayed(rule(TS_COMPARE_RTOL, e, 0, apart / 2), found);
+            replayed(rule(TS_COMPARE_RTOL, e, 0, tolerance / 2), found);
         assert_true(item.diverged);
-        assert_float_equal(apart, item.largest, 0);
+        assert_float_equal(tolerance, item.largest, 0);
         assert_int_equal(64 / ts_element_size(e), item.elements);
         ts_reader_close(reader);
     }
@@ -200,9 +194,8 @@ static void every_type_has_its_distances(void **state)
     assert_int_equal(0, ts_element_size(TS_ELEMENT_LIMIT));
 }
 
-static void narrow_floats_are_what_their_formats_say(void **state)
+UNIT_TEST(narrow_floats_are_what_their_formats_say)
 {
-    (void)state;
     static const struct {
         uint32_t element;
         uint64_t bits;
@@ -228,9 +221,8 @@ static void narrow_floats_are_what_their_formats_say(void **state)
         assert_true(isnan(ts_element_value(none[i].element, &none[i].bits)));
 }
 
-static void a_type_that_is_none_is_refused(void **state)
+UNIT_TEST(a_type_that_is_none_is_refused)
 {
-    (void)state;
     record(TS_ELEMENT_F32, 0);
     const ts_execution_desc desc = { .executor = &executor,
                                      .element = TS_ELEMENT_LIMIT };
@@ -245,14 +237,5 @@ static void a_type_that_is_none_is_refused(void **state)
 int main(void)
 {
     NEED_ADDRESSES();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_infinity_passes_for_itself_alone),
-        cmocka_unit_test(nan_passes_for_nan),
-        cmocka_unit_test(absolute_adds_to_relative),
-        cmocka_unit_test(absolute_or_representable_values),
-        cmocka_unit_test(every_type_has_its_distances),
-        cmocka_unit_test(narrow_floats_are_what_their_formats_say),
-        cmocka_unit_test(a_type_that_is_none_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

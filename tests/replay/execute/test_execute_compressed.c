@@ -13,7 +13,6 @@ static size_t used, most; // bytes that the reader has, and had at once
 
 static void *metered(void *user, void *ptr, size_t old_size, size_t new_size)
 {
-    (void)user;
     used += new_size;
     if (used > most) most = used;
     used -= old_size;
@@ -144,9 +143,8 @@ static void open_and_load(void)
 
 // All of them have three chunks of their own. From the last to the first, none
 // finds in place what it needs.
-static void contents_are_inflated_one_by_one(void **state)
+UNIT_TEST(contents_are_inflated_one_by_one)
 {
-    (void)state;
     static const uint64_t none[2];
     record();
     pack(none);
@@ -159,9 +157,8 @@ static void contents_are_inflated_one_by_one(void **state)
 }
 
 // What comes out is compared with the record while this is inflated, too.
-static void what_differs_is_found(void **state)
+UNIT_TEST(what_differs_is_found)
 {
-    (void)state;
     static const uint64_t none[2];
     record();
     pack(none);
@@ -178,15 +175,14 @@ static void what_differs_is_found(void **state)
 
 // Operations of which every second one is left out, so that its results have
 // to be put in place while the others run.
-static void what_is_put_in_place_later_stays(void **state)
+UNIT_TEST(what_is_put_in_place_later_stays)
 {
-    (void)state;
     static const uint64_t none[2];
     record();
     pack(none);
     for (size_t i = 0; i < OPERATIONS / 2; i++)
         positions[i] = 2 * i;
-    ok(run_together(usual(), OPERATIONS / 2, NULL, 0, false));
+    ok(run_concurrently(usual(), OPERATIONS / 2, NULL, 0, false));
     for (size_t i = 0; i < OPERATIONS / 2; i++) {
         assert_int_equal(TS_OUTCOME_EXECUTED, items[i].outcome);
         assert_false(items[i].diverged);
@@ -218,9 +214,8 @@ static ts_capture capture_at(size_t index)
     return c;
 }
 
-static void a_vast_list_is_not_inflated(void **state)
+UNIT_TEST(a_vast_list_is_not_inflated)
 {
-    (void)state;
     record();
     const ts_capture c = capture_at(4);
     uint32_t i = 0;
@@ -229,9 +224,8 @@ static void a_vast_list_is_not_inflated(void **state)
     assert_vast(c.regions[i].before, 4, "BAD_CAPTURE");
 }
 
-static void a_vast_chunk_is_not_inflated(void **state)
+UNIT_TEST(a_vast_chunk_is_not_inflated)
 {
-    (void)state;
     record();
     const ts_capture c = capture_at(4);
     uint32_t i = 0;
@@ -245,9 +239,8 @@ static void a_vast_chunk_is_not_inflated(void **state)
     assert_vast(hash, 4, "MEMORY_MISSING");
 }
 
-static void vast_code_is_not_inflated(void **state)
+UNIT_TEST(vast_code_is_not_inflated)
 {
-    (void)state;
     ts_capture_image image;
     record();
     assert_true(ts_reader_image_at(reader, 0, &image));
@@ -268,14 +261,6 @@ int main(void)
     puts("this needs zstd, and the addresses that this sanitizer hands out");
     return 77;
 #else
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(contents_are_inflated_one_by_one),
-        cmocka_unit_test(what_differs_is_found),
-        cmocka_unit_test(what_is_put_in_place_later_stays),
-        cmocka_unit_test(a_vast_list_is_not_inflated),
-        cmocka_unit_test(a_vast_chunk_is_not_inflated),
-        cmocka_unit_test(vast_code_is_not_inflated),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 #endif
 }

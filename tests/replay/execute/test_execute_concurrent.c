@@ -9,7 +9,6 @@ static int present, wanted; // how many kernels run, and have to run at once
 static void meet(const void *args, const ts_vdev_block *block)
 {
     float *const *const values = args;
-    (void)block;
     __atomic_fetch_add(&present, 1, __ATOMIC_ACQ_REL);
     while (__atomic_load_n(&present, __ATOMIC_ACQUIRE) < wanted)
         rt_sleep_ms(1);
@@ -61,7 +60,7 @@ static ts_result run(size_t count, const ts_execution_edge *edges,
     desc.timeout_ms = 30000;
     executor.release = release_and_reset;
     executor.wait = note_wait;
-    return run_together(desc, count, edges, edge_count, graph);
+    return run_concurrently(desc, count, edges, edge_count, graph);
 }
 
 static void assert_all_same(size_t count)
@@ -84,7 +83,7 @@ static void launch_on(ts_vdev_stream stream, ts_vdev_kernel kernel, float *to,
 }
 
 // Two kernels on independent streams.
-static void record_meeting(void)
+static void record_rendezvous(void)
 {
     begin();
     const ts_vdev_kernel kernel = vt_kernel("meet", meet, sizeof(float *), 0);
@@ -101,10 +100,9 @@ static void record_meeting(void)
     finish(path);
 }
 
-static void streams_run_concurrently(void **state)
+UNIT_TEST(streams_run_concurrently)
 {
-    (void)state;
-    record_meeting();
+    record_rendezvous();
     ok(run(3, NULL, 0, false, 1));
     assert_all_same(3);
     assert_int_equal(2, present); // and each of them waited for the other
@@ -158,9 +156,8 @@ static void record_waiting(void)
 
 static const ts_execution_edge waits[] = { { 1, 2 }, { 2, 3 }, { 3, 4 } };
 
-static void an_edge_holds_an_operation_back(void **state)
+UNIT_TEST(an_edge_holds_an_operation_back)
 {
-    (void)state;
     record_waiting();
     ok(run(5, waits, 3, false, 1));
     assert_all_same(5);
@@ -177,9 +174,8 @@ static void an_edge_holds_an_operation_back(void **state)
 
 // The same edges as by hand, from the events of the trace, without those that
 // are inferred from times.
-static void edges_are_what_the_trace_waited_for(void **state)
+UNIT_TEST(edges_are_what_the_trace_waited_for)
 {
-    (void)state;
     record_waiting();
     const ts_replay_desc desc = { 0 };
     ts_replay *replay;
@@ -207,9 +203,8 @@ static void edges_are_what_the_trace_waited_for(void **state)
     close_all();
 }
 
-static void what_nobody_replayed_wrote_comes_between(void **state)
+UNIT_TEST(what_nobody_replayed_wrote_comes_between)
 {
-    (void)state;
     record_waiting();
     static const ts_execution_edge edges[] = { { 1, 2 }, { 2, 3 } };
     positions[3] = 4; // without the second slow one
@@ -230,9 +225,8 @@ static void what_nobody_replayed_wrote_comes_between(void **state)
     close_all();
 }
 
-static void what_is_replaced_is_compared_before(void **state)
+UNIT_TEST(what_is_replaced_is_compared_before)
 {
-    (void)state;
     record_waiting();
     static const ts_execution_edge edges[] = { { 1, 2 }, { 2, 3 } };
     positions[3] = 4; // without the second slow one
@@ -246,9 +240,8 @@ static void what_is_replaced_is_compared_before(void **state)
     close_all();
 }
 
-static void memory_that_is_taken_again_begins_a_part(void **state)
+UNIT_TEST(memory_that_is_taken_again_begins_a_part)
 {
-    (void)state;
     static float host[64], back[64];
     begin();
     const char *const path = rt_start("parts.sbt", plain);
@@ -271,9 +264,8 @@ static void memory_that_is_taken_again_begins_a_part(void **state)
     close_all();
 }
 
-static void the_last_writer_is_named(void **state)
+UNIT_TEST(the_last_writer_is_named)
 {
-    (void)state;
     record_waiting();
     extra = 0.5f; // all of them are wrong in the replay
     ok(run(5, waits, 3, false, 1));
@@ -351,8 +343,6 @@ static ts_result list_wait(void *state, uint64_t stream, uint64_t event)
 
 static ts_result list_begin(void *state, uint64_t stream)
 {
-    (void)state;
-    (void)stream;
     recording = true;
     step_count = 0;
     return TS_OK;
@@ -360,8 +350,6 @@ static ts_result list_begin(void *state, uint64_t stream)
 
 static ts_result list_end(void *state, uint64_t stream, uint64_t *graph)
 {
-    (void)state;
-    (void)stream;
     recording = false;
     *graph = 7;
     return TS_OK;
@@ -370,7 +358,6 @@ static ts_result list_end(void *state, uint64_t stream, uint64_t *graph)
 static ts_result list_run(void *state, uint64_t stream, uint64_t graph)
 {
     ts_result result = TS_OK;
-    (void)stream;
     assert_int_equal(7, graph);
     graph_launches++;
     for (size_t i = 0; i < step_count && result == TS_OK; i++) {
@@ -397,9 +384,8 @@ static void have_graphs(void)
     graph_launches = 0;
 }
 
-static void all_of_it_is_one_graph(void **state)
+UNIT_TEST(all_of_it_is_one_graph)
 {
-    (void)state;
     record_waiting();
     have_graphs();
     positions[3] = 4;
@@ -432,9 +418,8 @@ static ts_result list_run_alone(void *state, uint64_t stream, uint64_t graph)
     return list_run(state, stream, graph);
 }
 
-static void launches_that_cannot_overlap_wait_for_each_other(void **state)
+UNIT_TEST(launches_that_cannot_overlap_wait_for_each_other)
 {
-    (void)state;
     record_waiting();
     have_graphs();
     executor.graph_launch = list_run_alone;
@@ -455,13 +440,11 @@ static void launches_that_cannot_overlap_wait_for_each_other(void **state)
 
 static ts_result wait_long(void *state, uint32_t timeout_ms)
 {
-    (void)timeout_ms;
     return ts_vdev_executor.wait(state, 30000);
 }
 
-static void one_that_is_never_over_is_not_waited_for(void **state)
+UNIT_TEST(one_that_is_never_over_is_not_waited_for)
 {
-    (void)state;
     record_waiting();
     have_graphs();
     executor.graph_launch = list_run_alone;
@@ -470,7 +453,7 @@ static void one_that_is_never_over_is_not_waited_for(void **state)
     ts_execution_desc desc = usual();
     desc.loops = 3;
     desc.timeout_ms = 20;
-    ok(run_together(desc, 3, NULL, 0, true));
+    ok(run_concurrently(desc, 3, NULL, 0, true));
     assert_int_equal(2, graph_launches);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(TS_REASON_TIMEOUT, items[i].reason);
@@ -486,9 +469,8 @@ static void warms(const void *args, const ts_vdev_block *block)
 }
 
 // What a device does only the first time is done before the time is taken.
-static void the_first_run_is_not_measured(void **state)
+UNIT_TEST(the_first_run_is_not_measured)
 {
-    (void)state;
     begin();
     const ts_vdev_kernel kernel =
         vt_kernel("warms", warms, sizeof(add_args), 0);
@@ -509,10 +491,9 @@ static void the_first_run_is_not_measured(void **state)
     close_all();
 }
 
-static void what_cannot_be_combined_says_why(void **state)
+UNIT_TEST(what_cannot_be_combined_says_why)
 {
-    (void)state;
-    record_meeting();
+    record_rendezvous();
     wanted = 1;
     assert_int_equal(TS_ERR_UNSUPPORTED, run(3, NULL, 0, true, 1));
     assert_string_equal("vdev has no graphs", why);
@@ -539,19 +520,5 @@ static void what_cannot_be_combined_says_why(void **state)
 int main(void)
 {
     NEED_ADDRESSES();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(streams_run_concurrently),
-        cmocka_unit_test(an_edge_holds_an_operation_back),
-        cmocka_unit_test(edges_are_what_the_trace_waited_for),
-        cmocka_unit_test(what_nobody_replayed_wrote_comes_between),
-        cmocka_unit_test(what_is_replaced_is_compared_before),
-        cmocka_unit_test(memory_that_is_taken_again_begins_a_part),
-        cmocka_unit_test(the_last_writer_is_named),
-        cmocka_unit_test(all_of_it_is_one_graph),
-        cmocka_unit_test(launches_that_cannot_overlap_wait_for_each_other),
-        cmocka_unit_test(one_that_is_never_over_is_not_waited_for),
-        cmocka_unit_test(the_first_run_is_not_measured),
-        cmocka_unit_test(what_cannot_be_combined_says_why),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -13,9 +13,8 @@ static ts_result write_some(void *state, uint64_t address, const void *bytes,
 }
 
 // The contents that it needed are in place for the operations after it.
-static void one_that_cannot_run_takes_no_contents_along(void **state)
+UNIT_TEST(one_that_cannot_run_takes_no_contents_along)
 {
-    (void)state;
     begin();
     const char *const path = rt_start("refused.sbt", plain);
     float *const a = floats(0), *const b = floats(5);
@@ -30,7 +29,7 @@ static void one_that_cannot_run_takes_no_contents_along(void **state)
     positions[1] = 2;
     positions[2] = 3;
     for (size_t count = 3; count > 1; count--) { // also as the last one
-        ok(run_together(usual(), count, NULL, 0, false));
+        ok(run_concurrently(usual(), count, NULL, 0, false));
         assert_int_equal(TS_OUTCOME_SUBSTITUTED, items[1].outcome);
         assert_int_equal(TS_REASON_DEVICE_FAILED, items[1].reason);
         for (size_t i = 0; i < count; i += 2) {
@@ -44,9 +43,8 @@ static void one_that_cannot_run_takes_no_contents_along(void **state)
     close_all();
 }
 
-static void what_does_not_end_takes_all_along(void **state)
+UNIT_TEST(what_does_not_end_takes_all_along)
 {
-    (void)state;
     begin();
     const ts_vdev_kernel stuck = vt_kernel("stuck", wait_open, 0, 0);
     const char *const path = rt_start("stuck.sbt", plain);
@@ -63,7 +61,7 @@ static void what_does_not_end_takes_all_along(void **state)
     ts_execution_desc desc = usual();
     desc.timeout_ms = 30;
     executor.wait = wait_patiently;
-    ok(run_together(desc, 3, NULL, 0, false));
+    ok(run_concurrently(desc, 3, NULL, 0, false));
     for (size_t i = 0; i < 3; i++) { // the last one is of another part
         assert_int_equal(TS_OUTCOME_DECLINED, items[i].outcome);
         assert_int_equal(i == 1 ? TS_REASON_TIMEOUT : TS_REASON_DEVICE_FAILED,
@@ -80,9 +78,5 @@ static void what_does_not_end_takes_all_along(void **state)
 int main(void)
 {
     NEED_ADDRESSES();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_that_cannot_run_takes_no_contents_along),
-        cmocka_unit_test(what_does_not_end_takes_all_along),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -14,11 +14,10 @@ static ts_result count_read(void *state, void *bytes, uint64_t address,
 }
 
 // The memory of this device is the process's own.
-static ts_result tell(void *state, uint64_t address, uint64_t size,
-                      uint64_t *hashes)
+static ts_result hash_chunks(void *state, uint64_t address, uint64_t size,
+                             uint64_t *hashes)
 {
     const uint8_t *at = (const uint8_t *)(uintptr_t)address;
-    (void)state;
     asks++;
     if (refuses) return TS_ERR_UNSUPPORTED;
     for (; size; hashes += 2) {
@@ -58,13 +57,13 @@ typedef struct outcome {
     unsigned reads, asks;
 } outcome;
 
-static outcome outcome_of(bool told)
+static outcome outcome_of(bool hashes_there)
 {
     outcome o;
     char why[200];
     const ts_execution_desc desc = usual();
     executor.read = count_read;
-    executor.hash = told ? tell : NULL;
+    executor.hash = hashes_there ? hash_chunks : NULL;
     ok(ts_execution_open(&execution, reader, positions, OPERATIONS, &desc, why,
                          sizeof why));
     reads = asks = 0;
@@ -80,9 +79,8 @@ static outcome outcome_of(bool told)
     return o;
 }
 
-static void only_what_differs_is_read(void **state)
+UNIT_TEST(only_what_differs_is_read)
 {
-    (void)state;
     record_some(0.5f);
     lies = refuses = false;
     const outcome without = outcome_of(false), with = outcome_of(true);
@@ -96,9 +94,8 @@ static void only_what_differs_is_read(void **state)
     close_all();
 }
 
-static void a_device_that_reports_nothing_is_read(void **state)
+UNIT_TEST(a_device_that_reports_nothing_is_read)
 {
-    (void)state;
     record_some(0.5f);
     lies = false;
     refuses = true;
@@ -109,9 +106,8 @@ static void a_device_that_reports_nothing_is_read(void **state)
     close_all();
 }
 
-static void a_device_with_wrong_hashes_is_not_used_again(void **state)
+UNIT_TEST(a_device_with_wrong_hashes_is_not_used_again)
 {
-    (void)state;
     record_some(0);
     lies = true;
     refuses = false;
@@ -126,10 +122,5 @@ static void a_device_with_wrong_hashes_is_not_used_again(void **state)
 int main(void)
 {
     NEED_ADDRESSES();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_differs_is_read),
-        cmocka_unit_test(a_device_that_reports_nothing_is_read),
-        cmocka_unit_test(a_device_with_wrong_hashes_is_not_used_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -90,7 +90,6 @@ static void open_execution(ts_execution_desc desc)
 
 static void put_far(uint64_t address, uint32_t device)
 {
-    (void)address;
     // Too far from the others for one device, and where nothing can be.
     put_set(UINT64_C(0x7FFFFFF00000), TS_CAPTURE_CHUNK, TS_CAPTURE_CHUNK,
             device);
@@ -98,9 +97,8 @@ static void put_far(uint64_t address, uint32_t device)
             TS_CAPTURE_CHUNK, device);
 }
 
-static void addresses_that_nobody_has_cost_no_other_theirs(void **state)
+UNIT_TEST(addresses_that_nobody_has_cost_no_other_theirs)
 {
-    (void)state;
     record(put_far);
     open_execution(usual());
     assert_same(0);
@@ -118,9 +116,8 @@ static void put_vast(uint64_t address, uint32_t device)
     put_set(far, 128 << 20, 128 << 20, device);
 }
 
-static void sizes_that_nobody_has_cost_no_other_theirs(void **state)
+UNIT_TEST(sizes_that_nobody_has_cost_no_other_theirs)
 {
-    (void)state;
     record(put_vast);
     open_execution(usual());
     assert_same(0);
@@ -133,7 +130,6 @@ static void sizes_that_nobody_has_cost_no_other_theirs(void **state)
 
 static void put_devices(uint64_t address, uint32_t device)
 {
-    (void)device;
     for (uint32_t i = 0; i < 70; i++) {
         const ts_gpu_device_desc one = { .name = "other", .index = 10 + i };
         put_set(address, TS_CAPTURE_CHUNK, TS_CAPTURE_CHUNK,
@@ -141,9 +137,8 @@ static void put_devices(uint64_t address, uint32_t device)
     }
 }
 
-static void more_devices_than_there_are_cost_no_other_theirs(void **state)
+UNIT_TEST(more_devices_than_there_are_cost_no_other_theirs)
 {
-    (void)state;
     record(put_devices);
     for (size_t i = 0; i < 64; i++)
         positions[i] = i;
@@ -177,9 +172,8 @@ static void put_on_two(uint64_t address, uint32_t device)
 }
 
 // Each device has memory of its own: one address is two places.
-static void places_of_two_devices_are_two(void **state)
+UNIT_TEST(places_of_two_devices_are_two)
 {
-    (void)state;
     record(put_on_two);
     executor.open = open_asked;
     open_execution(usual());
@@ -196,9 +190,8 @@ static void put_others(uint64_t address, uint32_t device)
     put_set(address, TS_CAPTURE_CHUNK, TS_CAPTURE_CHUNK, UINT32_MAX);
 }
 
-static void what_is_no_device_has_no_memory(void **state)
+UNIT_TEST(what_is_no_device_has_no_memory)
 {
-    (void)state;
     record(put_others);
     open_execution(usual());
     assert_same(0);
@@ -246,9 +239,8 @@ static void put_nodes(uint64_t address, uint32_t device)
     ok(ts_capture_put(&record, sizeof record));
 }
 
-static void devices_of_nodes_cost_no_other_theirs(void **state)
+UNIT_TEST(devices_of_nodes_cost_no_other_theirs)
 {
-    (void)state;
     record(put_nodes);
     open_execution(usual());
     assert_same(0);
@@ -260,13 +252,5 @@ static void devices_of_nodes_cost_no_other_theirs(void **state)
 int main(void)
 {
     NEED_ADDRESSES();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses_that_nobody_has_cost_no_other_theirs),
-        cmocka_unit_test(sizes_that_nobody_has_cost_no_other_theirs),
-        cmocka_unit_test(more_devices_than_there_are_cost_no_other_theirs),
-        cmocka_unit_test(places_of_two_devices_are_two),
-        cmocka_unit_test(what_is_no_device_has_no_memory),
-        cmocka_unit_test(devices_of_nodes_cost_no_other_theirs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

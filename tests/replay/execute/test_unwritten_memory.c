@@ -18,7 +18,6 @@ static uint64_t other; // the address of a byte that only replays write, 0: none
 static void bump_ends(const void *args, const ts_vdev_block *block)
 {
     const ends_args *const a = args;
-    (void)block;
     a->bytes[0]++;
     a->bytes[a->size - 1]++;
     if (other) a->bytes[other]++;
@@ -65,9 +64,8 @@ static bool pagemap_is_true(void)
     return is;
 }
 
-static void pages_that_nobody_wrote_are_known(void **state)
+UNIT_TEST(pages_that_nobody_wrote_are_known)
 {
-    (void)state;
     open_vast();
     uint8_t *const all = vt_memory(0, size + 256);
     uint8_t *const bytes = all + 256; // which begins within a page
@@ -93,9 +91,8 @@ static void pages_that_nobody_wrote_are_known(void **state)
 }
 
 // Where memory has its addresses again, as in a replay.
-static void what_is_freed_goes_back_to_the_system(void **state)
+UNIT_TEST(what_is_freed_goes_back_to_the_system)
 {
-    (void)state;
     open_vast();
     const uint64_t at[] = { vdev->devices[0].memory, vdev->devices[1].memory };
     const bool mapped = vdev->devices[0].mapped && vdev->devices[1].mapped;
@@ -126,9 +123,8 @@ static const void *count_view(void *user, uint64_t address, uint64_t bytes,
     return ts__vd_view(user, address, bytes, scratch);
 }
 
-static void what_nobody_wrote_is_not_looked_at(void **state)
+UNIT_TEST(what_nobody_wrote_is_not_looked_at)
 {
-    (void)state;
     static ts_capture_vendor vendor;
     static const ts_session_desc plain_session;
     ts_capture_memory memory;
@@ -244,9 +240,8 @@ static void assert_same(ts_execution_item item)
     assert_int_equal(CHUNKS, item.chunks);
 }
 
-static void what_nobody_wrote_is_not_written_by_a_replay(void **state)
+UNIT_TEST(what_nobody_wrote_is_not_written_by_a_replay)
 {
-    (void)state;
     const bool knows = record();
     ts_execution_desc desc = usual();
     const ts_execution_item item = run_both(desc);
@@ -270,9 +265,8 @@ static void what_nobody_wrote_is_not_written_by_a_replay(void **state)
     if (!knows) skip();
 }
 
-static void a_byte_where_nothing_was_is_found(void **state)
+UNIT_TEST(a_byte_where_nothing_was_is_found)
 {
-    (void)state;
     const bool knows = record();
     other = 96 * TS_CAPTURE_CHUNK + 7;
     const ts_execution_item item = run_both(usual());
@@ -285,9 +279,8 @@ static void a_byte_where_nothing_was_is_found(void **state)
     if (!knows) skip();
 }
 
-static void only_what_is_written_counts_as_memory(void **state)
+UNIT_TEST(only_what_is_written_counts_as_memory)
 {
-    (void)state;
     const bool knows = record();
     ts_execution_desc desc = usual();
     desc.memory_bytes = MOST * TS_CAPTURE_CHUNK;
@@ -305,9 +298,8 @@ static void only_what_is_written_counts_as_memory(void **state)
 }
 
 // Fills of a third each, the second of them with zeros again.
-static void what_was_written_before_counts_as_memory(void **state)
+UNIT_TEST(what_was_written_before_counts_as_memory)
 {
-    (void)state;
     const uint64_t part = size / 3;
     open_vast();
     const char *const path = rt_start("fills.sbt", plain);
@@ -331,14 +323,5 @@ static void what_was_written_before_counts_as_memory(void **state)
 int main(void)
 {
     NEED_ADDRESSES();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pages_that_nobody_wrote_are_known),
-        cmocka_unit_test(what_is_freed_goes_back_to_the_system),
-        cmocka_unit_test(what_nobody_wrote_is_not_looked_at),
-        cmocka_unit_test(what_nobody_wrote_is_not_written_by_a_replay),
-        cmocka_unit_test(a_byte_where_nothing_was_is_found),
-        cmocka_unit_test(only_what_is_written_counts_as_memory),
-        cmocka_unit_test(what_was_written_before_counts_as_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -24,7 +24,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 // Rows give only the columns that matter to them.
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"

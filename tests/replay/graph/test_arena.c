@@ -17,7 +17,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 enum { MB = 1 << 20 };
 static const ts_allocator none;
@@ -32,9 +32,8 @@ static const ts__arena *arena_of(const ts_allocator *a)
     return (const ts__arena *)a->user;
 }
 
-static void what_was_freed_is_the_next_block(void **state)
+UNIT_TEST(what_was_freed_is_the_next_block)
 {
-    (void)state;
     const ts_allocator a = ts__arena_open(&none);
     char *const first = resize(&a, NULL, 0, 3 * MB);
     char *const second = resize(&a, NULL, 0, 2 * MB);
@@ -52,9 +51,8 @@ static void what_was_freed_is_the_next_block(void **state)
     ts__arena_close(&a);
 }
 
-static void a_block_grows_where_it_is_if_what_follows_is_free(void **state)
+UNIT_TEST(a_block_grows_where_it_is_if_what_follows_is_free)
 {
-    (void)state;
     const ts_allocator a = ts__arena_open(&none);
     char *const block = resize(&a, NULL, 0, 2 * MB);
     block[2 * MB - 1] = 7;
@@ -71,9 +69,8 @@ static void a_block_grows_where_it_is_if_what_follows_is_free(void **state)
     ts__arena_close(&a);
 }
 
-static void a_small_block_that_grows_keeps_what_it_held(void **state)
+UNIT_TEST(a_small_block_that_grows_keeps_what_it_held)
 {
-    (void)state;
     const ts_allocator a = ts__arena_open(&none);
     size_t size = 1000;
     unsigned char *block = resize(&a, NULL, 0, size);
@@ -88,9 +85,8 @@ static void a_small_block_that_grows_keeps_what_it_held(void **state)
     ts__arena_close(&a);
 }
 
-static void more_than_there_is_fails_and_leaves_the_block(void **state)
+UNIT_TEST(more_than_there_is_fails_and_leaves_the_block)
 {
-    (void)state;
     const ts_allocator a = ts__arena_open(&none);
     char *const block = resize(&a, NULL, 0, 2 * MB);
     block[0] = 3;
@@ -103,9 +99,8 @@ static void more_than_there_is_fails_and_leaves_the_block(void **state)
 }
 
 // A timeline shares the arena of its replay.
-static void an_arena_lives_as_long_as_its_last_user(void **state)
+UNIT_TEST(an_arena_lives_as_long_as_its_last_user)
 {
-    (void)state;
     const ts_allocator a = ts__arena_open(&none);
     const ts_allocator b = ts__arena_open(&a);
     assert_ptr_equal(a.user, b.user);
@@ -118,15 +113,13 @@ static void an_arena_lives_as_long_as_its_last_user(void **state)
 
 static void *mine(void *user, void *ptr, size_t old, size_t size)
 {
-    (void)user, (void)old;
     if (size) return realloc(ptr, size);
     free(ptr);
     return NULL;
 }
 
-static void an_allocator_of_the_program_is_used_as_it_is(void **state)
+UNIT_TEST(an_allocator_of_the_program_is_used_as_it_is)
 {
-    (void)state;
     const ts_allocator own = { mine, NULL };
     const ts_allocator a = ts__arena_open(&own);
     assert_true(a.resize == mine);
@@ -134,9 +127,8 @@ static void an_allocator_of_the_program_is_used_as_it_is(void **state)
 }
 
 // Blocks of many sizes come and go; each keeps what was written to it.
-static void blocks_do_not_touch_each_other(void **state)
+UNIT_TEST(blocks_do_not_touch_each_other)
 {
-    (void)state;
     enum { BLOCKS = 40, ROUNDS = 4000 };
     const ts_allocator a = ts__arena_open(&none);
     struct {
@@ -188,9 +180,8 @@ static void child_fills_its_address_space(void)
     _exit(resize(&a, NULL, 0, (size_t)20 * MB) ? 0 : 1);
 }
 
-static void what_fits_a_limit_is_there(void **state)
+UNIT_TEST(what_fits_a_limit_is_there)
 {
-    (void)state;
 #ifdef __SANITIZE_ADDRESS__
     skip(); // it ends the process where malloc fails
 #elif defined(__has_feature)
@@ -207,15 +198,5 @@ static void what_fits_a_limit_is_there(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_freed_is_the_next_block),
-        cmocka_unit_test(a_block_grows_where_it_is_if_what_follows_is_free),
-        cmocka_unit_test(a_small_block_that_grows_keeps_what_it_held),
-        cmocka_unit_test(more_than_there_is_fails_and_leaves_the_block),
-        cmocka_unit_test(an_arena_lives_as_long_as_its_last_user),
-        cmocka_unit_test(an_allocator_of_the_program_is_used_as_it_is),
-        cmocka_unit_test(blocks_do_not_touch_each_other),
-        cmocka_unit_test(what_fits_a_limit_is_there),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

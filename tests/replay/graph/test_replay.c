@@ -9,9 +9,8 @@
 
 /* ---- Streams ------------------------------------------------------------ */
 
-static void operations_of_a_stream_follow_each_other(void **state)
+UNIT_TEST(operations_of_a_stream_follow_each_other)
 {
-    (void)state;
     const op ops[] = {
         { K, S0, 0, 10, UNKNOWN, 0, 0, 0, 0 },
         { K, S0, 15, 20, UNKNOWN, 0, 0, 0, 0 },
@@ -25,9 +24,8 @@ static void operations_of_a_stream_follow_each_other(void **state)
     work_close(&x);
 }
 
-static void overlap_within_a_stream_is_legal(void **state)
+UNIT_TEST(overlap_within_a_stream_is_legal)
 {
-    (void)state;
     const op ops[] = {
         { K, S0, 0, 100, UNKNOWN, 0, 0, 0, 0 },
         { K, S0, 10, 20, UNKNOWN, 0, 0, 0, 0 },
@@ -42,9 +40,8 @@ static void overlap_within_a_stream_is_legal(void **state)
     work_close(&x);
 }
 
-static void operations_of_no_duration_keep_their_order(void **state)
+UNIT_TEST(operations_of_no_duration_keep_their_order)
 {
-    (void)state;
     const op ops[] = {
         { K, S0, 5, 9, 3, 0, 0, 0, 0 },
         { R, S0, 5, 5, 2, 0, 7, 0, 0 },
@@ -64,9 +61,8 @@ static void operations_of_no_duration_keep_their_order(void **state)
     work_close(&x);
 }
 
-static void thousands_of_streams_cost_no_more_edges_than_work(void **state)
+UNIT_TEST(thousands_of_streams_cost_no_more_edges_than_work)
 {
-    (void)state;
     enum { STREAMS = 2000, SYNCS = 50 };
     static op ops[STREAMS + SYNCS];
     for (uint32_t i = 0; i < STREAMS; i++) {
@@ -97,9 +93,8 @@ static const op waiting[] = {
     { K, S0 + 1, 55, 60, 3, 4, 0, 0, HOST },
 };
 
-static void a_wait_holds_its_stream_until_the_record(void **state)
+UNIT_TEST(a_wait_holds_its_stream_until_the_record)
 {
-    (void)state;
     fixture x = WORK(waiting);
     work_change(&x, S0, 2, 98);
     work_expect(&x, S0, 50, 100, 100);
@@ -112,9 +107,8 @@ static void a_wait_holds_its_stream_until_the_record(void **state)
     work_close(&x);
 }
 
-static void a_later_record_does_not_move_a_wait(void **state)
+UNIT_TEST(a_later_record_does_not_move_a_wait)
 {
-    (void)state;
     const op ops[] = {
         { K, S0, 2, 50, 0, 0, 0, 0, HOST },
         { R, S0, 50, 50, 1, 0, 7, 0, HOST },
@@ -131,9 +125,8 @@ static void a_later_record_does_not_move_a_wait(void **state)
     work_close(&x);
 }
 
-static void a_wait_for_an_event_never_recorded_waits_for_nothing(void **state)
+UNIT_TEST(a_wait_for_an_event_never_recorded_waits_for_nothing)
 {
-    (void)state;
     const op ops[] = {
         { W, S0 + 1, 1, 1, 0, 0, 7, 0, HOST },
         { K, S0, 2, 50, 1, 0, 0, 0, HOST },
@@ -149,9 +142,8 @@ static void a_wait_for_an_event_never_recorded_waits_for_nothing(void **state)
     work_close(&x);
 }
 
-static void a_wait_may_name_its_record(void **state)
+UNIT_TEST(a_wait_may_name_its_record)
 {
-    (void)state;
     const op ops[] = {
         { R, S0, 10, 10, 1, 31, 7, 0, HOST },
         { K, S0, 11, 20, 2, 32, 0, 0, HOST },
@@ -167,9 +159,8 @@ static void a_wait_may_name_its_record(void **state)
     work_close(&x);
 }
 
-static void a_wait_that_names_no_event_misses_its_record(void **state)
+UNIT_TEST(a_wait_that_names_no_event_misses_its_record)
 {
-    (void)state;
     const op ops[] = {
         { R, S0, 10, 10, 1, 31, 0, 0, HOST },
         { W, S0 + 1, 15, 15, 2, 32, 0, 0, HOST },
@@ -181,9 +172,8 @@ static void a_wait_that_names_no_event_misses_its_record(void **state)
     work_close(&x);
 }
 
-static void a_record_that_is_only_a_call_is_missing(void **state)
+UNIT_TEST(a_record_that_is_only_a_call_is_missing)
 {
-    (void)state;
     const op ops[] = { { W, S0 + 1, 15, 15, 2, 32, 7, 0, HOST } };
     const call calls[] = { { HOST, 5, 6, 31, "cudaEventRecord", 0 } };
     fixture x = WORK_CALLS(ops, calls);
@@ -193,9 +183,8 @@ static void a_record_that_is_only_a_call_is_missing(void **state)
     work_close(&x);
 }
 
-static void every_wait_counts_not_only_the_last(void **state)
+UNIT_TEST(every_wait_counts_not_only_the_last)
 {
-    (void)state;
     const op ops[] = {
         { K, S0, 1, 50, 0, 0, 0, 0, HOST },
         { R, S0, 50, 50, 1, 0, 7, 0, HOST },
@@ -214,9 +203,8 @@ static void every_wait_counts_not_only_the_last(void **state)
     work_close(&x);
 }
 
-static void events_cross_devices(void **state)
+UNIT_TEST(events_cross_devices)
 {
-    (void)state;
     const op ops[] = {
         { K, S0, 2, 50, 0, 0, 0, 0, HOST },
         { R, S0, 50, 50, 1, 0, 7, 0, HOST },
@@ -230,9 +218,8 @@ static void events_cross_devices(void **state)
 }
 
 // Where no operation says when it was queued, starts and ends must do.
-static void events_are_found_without_queue_times(void **state)
+UNIT_TEST(events_are_found_without_queue_times)
 {
-    (void)state;
     op ops[4];
     for (size_t i = 0; i < 4; i++) {
         ops[i] = waiting[i];
@@ -246,9 +233,8 @@ static void events_are_found_without_queue_times(void **state)
 }
 
 // Some interfaces give a record the time at which the host asked for it.
-static void a_record_that_outran_its_stream_stands_for_the_work_before(void **s)
+UNIT_TEST(a_record_that_outran_its_stream_stands_for_the_work_before)
 {
-    (void)s;
     const op ops[] = {
         { K, S0, 2, 50, 0, 0, 0, 0, HOST },
         { R, S0, 3, 3, 1, 0, 7, 0, HOST },
@@ -262,22 +248,5 @@ static void a_record_that_outran_its_stream_stands_for_the_work_before(void **s)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operations_of_a_stream_follow_each_other),
-        cmocka_unit_test(overlap_within_a_stream_is_legal),
-        cmocka_unit_test(operations_of_no_duration_keep_their_order),
-        cmocka_unit_test(thousands_of_streams_cost_no_more_edges_than_work),
-        cmocka_unit_test(a_wait_holds_its_stream_until_the_record),
-        cmocka_unit_test(a_later_record_does_not_move_a_wait),
-        cmocka_unit_test(a_wait_for_an_event_never_recorded_waits_for_nothing),
-        cmocka_unit_test(a_wait_may_name_its_record),
-        cmocka_unit_test(a_wait_that_names_no_event_misses_its_record),
-        cmocka_unit_test(a_record_that_is_only_a_call_is_missing),
-        cmocka_unit_test(every_wait_counts_not_only_the_last),
-        cmocka_unit_test(events_cross_devices),
-        cmocka_unit_test(events_are_found_without_queue_times),
-        cmocka_unit_test(
-            a_record_that_outran_its_stream_stands_for_the_work_before),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -22,9 +22,8 @@ static fixture work_after(const op *ops, size_t count, const call *calls,
     return x;
 }
 
-static void only_what_it_names_holds_work_that_is_out_of_order(void **state)
+UNIT_TEST(only_what_it_names_holds_work_that_is_out_of_order)
 {
-    (void)state;
     const op ops[] = { KERNEL(ANY, 10, 50, 1), KERNEL(ANY, 20, 30, 2),
                        KERNEL(ANY, 60, 70, 3) };
     const call calls[] = { { HOST, 1, 2, 1 },
@@ -41,9 +40,8 @@ static void only_what_it_names_holds_work_that_is_out_of_order(void **state)
     work_close(&x);
 }
 
-static void what_one_call_launched_is_in_order(void **state)
+UNIT_TEST(what_one_call_launched_is_in_order)
 {
-    (void)state;
     const op ops[] = { KERNEL(ANY, 10, 50, 1),
                        { TS_EVENT_EVENT_RECORD, ANY, 50, 50, UNKNOWN, 1, 7 },
                        KERNEL(ANY, 20, 30, 2) };
@@ -55,9 +53,8 @@ static void what_one_call_launched_is_in_order(void **state)
     work_close(&x);
 }
 
-static void a_sync_waits_for_all_that_is_out_of_order(void **state)
+UNIT_TEST(a_sync_waits_for_all_that_is_out_of_order)
 {
-    (void)state;
     for (int i = 0; i < 3; i++) {
         const op ops[] = { KERNEL(ANY, 10, 80, 1), KERNEL(ANY, 12, 60, 2),
                            KERNEL(ANY, 14, 85, 3),
@@ -75,9 +72,8 @@ static void a_sync_waits_for_all_that_is_out_of_order(void **state)
     }
 }
 
-static void a_sync_waits_for_none_that_others_added_meanwhile(void **state)
+UNIT_TEST(a_sync_waits_for_none_that_others_added_meanwhile)
 {
-    (void)state;
     const op ops[] = { KERNEL(ANY, 10, 80, 1), KERNEL(ANY, 14, 200, 2),
                        KERNEL(ANY, 12, 60, 3),
                        HOSTS(TS_EVENT_STREAM_SYNC, ANY, 7, 90, 4, 92),
@@ -100,9 +96,8 @@ static void a_sync_waits_for_none_that_others_added_meanwhile(void **state)
     work_close(&x);
 }
 
-static void a_wait_ends_after_what_it_depends_on(void **state)
+UNIT_TEST(a_wait_ends_after_what_it_depends_on)
 {
-    (void)state;
     const op ops[] = { KERNEL(S0, 10, 40, 1),
                        KERNEL(S0 + 1, 12, 50, 2),
                        { TS_EVENT_EVENT_RECORD, S0 + 1, 50, 50, UNKNOWN, 2, 7 },
@@ -122,9 +117,8 @@ static void a_wait_ends_after_what_it_depends_on(void **state)
     work_close(&x);
 }
 
-static void a_sync_of_a_shared_stream_waits_for_its_threads_work(void **state)
+UNIT_TEST(a_sync_of_a_shared_stream_waits_for_its_threads_work)
 {
-    (void)state;
     const op ops[] = { KERNEL(S0, 10, 20, 1), KERNEL(S0, 22, 40, 2),
                        HOSTS(TS_EVENT_STREAM_SYNC, S0, 5, 25, 3, 0),
                        KERNEL(S0 + 1, 30, 31, 4) };
@@ -142,13 +136,5 @@ static void a_sync_of_a_shared_stream_waits_for_its_threads_work(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_what_it_names_holds_work_that_is_out_of_order),
-        cmocka_unit_test(what_one_call_launched_is_in_order),
-        cmocka_unit_test(a_sync_waits_for_all_that_is_out_of_order),
-        cmocka_unit_test(a_sync_waits_for_none_that_others_added_meanwhile),
-        cmocka_unit_test(a_wait_ends_after_what_it_depends_on),
-        cmocka_unit_test(a_sync_of_a_shared_stream_waits_for_its_threads_work),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

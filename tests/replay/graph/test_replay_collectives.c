@@ -32,9 +32,8 @@ static const op two_devices[] = {
     WORK_AT(T0, 0, 25), MEET(T0, 28, 40, 1), WORK_AT(T0, 41, 50),
 };
 
-static void a_collective_ends_after_the_last_has_begun(void **state)
+UNIT_TEST(a_collective_ends_after_the_last_has_begun)
 {
-    (void)state;
     fixture x = WORK(two_devices);
     work_change(&x, T0, 0, 45);
     work_expect(&x, T0, 28, 48, 60);
@@ -54,9 +53,8 @@ static void a_collective_ends_after_the_last_has_begun(void **state)
 }
 
 // Most of the time that the others recorded is waiting.
-static void a_collective_costs_what_the_shortest_took(void **state)
+UNIT_TEST(a_collective_costs_what_the_shortest_took)
 {
-    (void)state;
     fixture x = WORK(two_devices);
     work_change(&x, T0, 28, 6); // of 12
     work_expect(&x, T0, 28, 28, 34);
@@ -68,9 +66,8 @@ static void a_collective_costs_what_the_shortest_took(void **state)
     work_close(&x);
 }
 
-static void ranks_of_several_files_are_matched(void **state)
+UNIT_TEST(ranks_of_several_files_are_matched)
 {
-    (void)state;
     const op a[] = {
         WORK_AT(S0, 0, 10),
         MEET(S0, 12, 40, 1),
@@ -94,9 +91,8 @@ static void ranks_of_several_files_are_matched(void **state)
     close_all(parts, 2);
 }
 
-static void without_numbers_they_are_matched_in_order(void **state)
+UNIT_TEST(without_numbers_they_are_matched_in_order)
 {
-    (void)state;
     const struct {
         const char *name;
         uint64_t sizes[2][3];
@@ -113,12 +109,12 @@ static void without_numbers_they_are_matched_in_order(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         op ops[6];
         for (uint32_t k = 0; k < 6; k++) {
-            const uint32_t rank = k % 2, turn = k / 2;
-            const op one = MEET(rank ? T0 : S0, 10 + 20 * turn + 3 * rank,
-                                20 + 20 * turn, 0);
+            const uint32_t rank = k % 2, round = k / 2;
+            const op one = MEET(rank ? T0 : S0, 10 + 20 * round + 3 * rank,
+                                20 + 20 * round, 0);
             ops[k] = one;
             ops[k].name = cases[i].name;
-            ops[k].size = cases[i].sizes[rank][turn];
+            ops[k].size = cases[i].sizes[rank][round];
         }
         fixture x = WORK(ops);
         work_same(&x);
@@ -129,9 +125,8 @@ static void without_numbers_they_are_matched_in_order(void **state)
     }
 }
 
-static void other_communicators_names_and_numbers_do_not_match(void **state)
+UNIT_TEST(other_communicators_names_and_numbers_do_not_match)
 {
-    (void)state;
     for (int what = 0; what < 4; what++) {
         op ops[] = { MEET(S0, 10, 20, 3), MEET(T0, 12, 20, 3) };
         if (what == 1) ops[1].communicator = 6;
@@ -149,9 +144,8 @@ static void other_communicators_names_and_numbers_do_not_match(void **state)
 }
 
 // A number that comes twice: several kernels of one collective.
-static void a_number_that_comes_twice_is_matched_in_order(void **state)
+UNIT_TEST(a_number_that_comes_twice_is_matched_in_order)
 {
-    (void)state;
     const op ops[] = {
         MEET(S0, 10, 20, 1),
         MEET(S0, 21, 30, 1),
@@ -178,9 +172,8 @@ static fixture job_part(const op *ops, size_t count, uint64_t size)
     return x;
 }
 
-static void all_of_a_job_take_part_where_nothing_else_is_said(void **state)
+UNIT_TEST(all_of_a_job_take_part_where_nothing_else_is_said)
 {
-    (void)state;
     op ops[] = { MEET(S0, 10, 20, 1), MEET(S0, 30, 40, 2) };
     ops[1].ranks = 1; // says so itself
     fixture parts[] = { job_part(ops, 2, 2), job_part(ops, 1, 2) };
@@ -196,9 +189,8 @@ static void all_of_a_job_take_part_where_nothing_else_is_said(void **state)
 }
 
 // Its collectives may be of some of them.
-static void a_job_with_groups_does_not_say_who_takes_part(void **state)
+UNIT_TEST(a_job_with_groups_does_not_say_who_takes_part)
 {
-    (void)state;
     const op ops[] = { MEET(S0, 10, 20, 1) };
     fixture x;
     work_begin(&x, 0);
@@ -216,9 +208,8 @@ static void a_job_with_groups_does_not_say_who_takes_part(void **state)
     order is a guess, unless they end together, and one alone lacks others all
     the same.
 */
-static void without_a_communicator_meetings_are_guesses(void **state)
+UNIT_TEST(without_a_communicator_rendezvous_are_guesses)
 {
-    (void)state;
     op ops[] = {
         MEET(S0, 10, 29, 0), MEET(T0, 12, 20, 0), // 9 apart, in 8
         MEET(S0, 30, 48, 0), MEET(T0, 32, 40, 0), // 8
@@ -235,9 +226,8 @@ static void without_a_communicator_meetings_are_guesses(void **state)
     work_close(&x);
 }
 
-static void missing_ranks_are_counted(void **state)
+UNIT_TEST(missing_ranks_are_counted)
 {
-    (void)state;
     op ops[] = { MEET(S0, 10, 20, 1), MEET(T0, 12, 20, 1), MEET(S0, 30, 40, 2),
                  WORK_AT(S0, 40, 50) };
     for (size_t i = 0; i < 3; i++)
@@ -252,9 +242,8 @@ static void missing_ranks_are_counted(void **state)
 }
 
 // A root that only sends may be done before the last arrives.
-static void who_ended_before_the_last_began_did_not_wait(void **state)
+UNIT_TEST(who_ended_before_the_last_began_did_not_wait)
 {
-    (void)state;
     const op ops[] = { MEET(S0, 0, 10, 1), MEET(T0, 12, 40, 1),
                        MEET(T0 + 100, 20, 40, 1) };
     fixture x = WORK(ops);
@@ -266,9 +255,8 @@ static void who_ended_before_the_last_began_did_not_wait(void **state)
 }
 
 // Collectives that would wait for each other, which a record cannot mean.
-static void a_wrong_match_is_no_cycle(void **state)
+UNIT_TEST(a_wrong_match_is_no_cycle)
 {
-    (void)state;
     const op ops[] = {
         MEET(S0, 10, 20, 1),
         MEET(S0, 30, 40, 2),
@@ -283,9 +271,8 @@ static void a_wrong_match_is_no_cycle(void **state)
 
 /* ---- Clocks ------------------------------------------------------------- */
 
-static void clocks_are_put_right_by_the_ends_of_collectives(void **state)
+UNIT_TEST(clocks_are_put_right_by_the_ends_of_collectives)
 {
-    (void)state;
     const op a[] = { MEET(S0, 100, 200, 1), MEET(S0, 300, 400, 2),
                      MEET(S0, 500, 600, 3) };
     const op b[] = { MEET(S0, 1150, 1201, 1), MEET(S0, 1350, 1402, 2),
@@ -325,9 +312,8 @@ static void clocks_are_put_right_by_the_ends_of_collectives(void **state)
     close_all(parts, 4);
 }
 
-static void clocks_too_far_apart_stay_as_they_are(void **state)
+UNIT_TEST(clocks_too_far_apart_stay_as_they_are)
 {
-    (void)state;
     enum { FILES = 17 };
     const uint64_t far = UINT64_C(1) << 60;
     fixture parts[FILES];
@@ -347,9 +333,8 @@ static void clocks_too_far_apart_stay_as_they_are(void **state)
 }
 
 // UndefinedBehaviorSanitizer tells what is done with no gap at all.
-static void clocks_of_files_that_share_nothing_stay_as_they_are(void **state)
+UNIT_TEST(clocks_of_files_that_share_nothing_stay_as_they_are)
 {
-    (void)state;
     const op a[] = { MEET(S0, 100, 200, 1) }, b[] = { MEET(S0, 10, 20, 2) };
     fixture parts[] = { PART(a, 0), PART(b, 0) };
     ts_replay_file file;
@@ -379,9 +364,8 @@ static fixture rank_part(uint64_t rank, const op *ops, size_t count)
         .name = what, .communicator = 5, .peer = with + 1, \
     }
 
-static void a_receive_ends_after_its_send_has_begun(void **state)
+UNIT_TEST(a_receive_ends_after_its_send_has_begun)
 {
-    (void)state;
     const op zero[] = { WORK_AT(S0, 0, 10), PAIR("ncclSend", 1, 12, 20),
                         PAIR("ncclRecv", 2, 21, 60),
                         PAIR("ncclSend", 1, 61, 70) };
@@ -405,9 +389,8 @@ static void a_receive_ends_after_its_send_has_begun(void **state)
     close_all(parts, 3);
 }
 
-static void a_send_whose_receiver_is_missing_is_counted(void **state)
+UNIT_TEST(a_send_whose_receiver_is_missing_is_counted)
 {
-    (void)state;
     const op zero[] = { PAIR("ncclSend", 1, 12, 20),
                         PAIR("ncclSend", 3, 22, 30) };
     const op one[] = { PAIR("ncclRecv", 0, 1, 20),
@@ -423,24 +406,5 @@ static void a_send_whose_receiver_is_missing_is_counted(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_collective_ends_after_the_last_has_begun),
-        cmocka_unit_test(a_collective_costs_what_the_shortest_took),
-        cmocka_unit_test(ranks_of_several_files_are_matched),
-        cmocka_unit_test(without_numbers_they_are_matched_in_order),
-        cmocka_unit_test(other_communicators_names_and_numbers_do_not_match),
-        cmocka_unit_test(a_number_that_comes_twice_is_matched_in_order),
-        cmocka_unit_test(without_a_communicator_meetings_are_guesses),
-        cmocka_unit_test(missing_ranks_are_counted),
-        cmocka_unit_test(all_of_a_job_take_part_where_nothing_else_is_said),
-        cmocka_unit_test(a_job_with_groups_does_not_say_who_takes_part),
-        cmocka_unit_test(clocks_too_far_apart_stay_as_they_are),
-        cmocka_unit_test(who_ended_before_the_last_began_did_not_wait),
-        cmocka_unit_test(a_wrong_match_is_no_cycle),
-        cmocka_unit_test(clocks_are_put_right_by_the_ends_of_collectives),
-        cmocka_unit_test(clocks_of_files_that_share_nothing_stay_as_they_are),
-        cmocka_unit_test(a_receive_ends_after_its_send_has_begun),
-        cmocka_unit_test(a_send_whose_receiver_is_missing_is_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -10,9 +10,8 @@ static int64_t window(const fixture *x)
     return stats(x)->busy_to_ns - stats(x)->busy_from_ns;
 }
 
-static void kernels_back_to_back_are_all_of_the_time(void **state)
+UNIT_TEST(kernels_back_to_back_are_all_of_the_time)
 {
-    (void)state;
     op ops[102];
     for (uint32_t i = 0; i < 100; i++) {
         const op kernel = { K, S0 + i % 2, 10 + i * 7, 17 + i * 7, 1,
@@ -39,9 +38,8 @@ static void kernels_back_to_back_are_all_of_the_time(void **state)
     work_close(&x);
 }
 
-static void overlapping_work_counts_once(void **state)
+UNIT_TEST(overlapping_work_counts_once)
 {
-    (void)state;
     const op ops[] = {
         { K, S0, 0, 60, UNKNOWN, 0, 0, 0, 0 },
         { K, S0 + 1, 10, 50, UNKNOWN, 0, 0, 0, 0 },
@@ -57,9 +55,8 @@ static void overlapping_work_counts_once(void **state)
     work_close(&x);
 }
 
-static void four_half_busy_devices_are_half_busy(void **state)
+UNIT_TEST(four_half_busy_devices_are_half_busy)
 {
-    (void)state;
     op ops[41];
     for (uint32_t i = 0; i < 40; i++) {
         const op kernel = { K,
@@ -103,9 +100,8 @@ static uint64_t digest_of(const op *ops, size_t count, uint32_t threads,
     return digest;
 }
 
-static void the_digest_is_that_of_the_schedule_alone(void **state)
+UNIT_TEST(the_digest_is_that_of_the_schedule_alone)
 {
-    (void)state;
     const size_t count = sizeof crossing / sizeof *crossing;
     const uint64_t digest = digest_of(crossing, count, 1, 0);
     for (uint32_t threads = 1; threads < 8; threads += 3)
@@ -136,11 +132,5 @@ static void the_digest_is_that_of_the_schedule_alone(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_back_to_back_are_all_of_the_time),
-        cmocka_unit_test(overlapping_work_counts_once),
-        cmocka_unit_test(four_half_busy_devices_are_half_busy),
-        cmocka_unit_test(the_digest_is_that_of_the_schedule_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

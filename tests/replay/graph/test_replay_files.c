@@ -16,9 +16,8 @@ static void close_all(fixture *parts, size_t count)
 }
 
 // Equal numbers of tracks, correlations and events in two files are unrelated.
-static void tracks_correlations_and_events_belong_to_their_file(void **state)
+UNIT_TEST(tracks_correlations_and_events_belong_to_their_file)
 {
-    (void)state;
     const op first[] = {
         { .kind = K, .track = S0, .start = 10, .end = 50, .correlation = 1 },
         { .kind = R,
@@ -69,9 +68,8 @@ static void tracks_correlations_and_events_belong_to_their_file(void **state)
     close_all(parts, 2);
 }
 
-static void calls_launch_only_what_is_in_their_file(void **state)
+UNIT_TEST(calls_launch_only_what_is_in_their_file)
 {
-    (void)state;
     const op ops[] = {
         { .kind = K, .track = S0, .start = 10, .end = 50, .correlation = 1 },
     };
@@ -92,9 +90,8 @@ static void calls_launch_only_what_is_in_their_file(void **state)
     close_all(parts, 2);
 }
 
-static void times_are_put_on_the_axis_of_the_first(void **state)
+UNIT_TEST(times_are_put_on_the_axis_of_the_first)
 {
-    (void)state;
     const op ops[] = {
         { .kind = K, .track = S0, .start = 10, .end = 50, .queued = UNKNOWN },
     };
@@ -123,9 +120,8 @@ static void times_are_put_on_the_axis_of_the_first(void **state)
     close_all(parts, 5);
 }
 
-static void a_selection_names_files(void **state)
+UNIT_TEST(a_selection_names_files)
 {
-    (void)state;
     const op ops[] = {
         { .kind = K, .track = S0, .start = 10, .end = 50, .queued = UNKNOWN },
         { .kind = K, .track = T0, .start = 10, .end = 50, .queued = UNKNOWN },
@@ -152,9 +148,8 @@ static void a_selection_names_files(void **state)
     }
 }
 
-static void files_without_operations_are_allowed_but_not_all(void **state)
+UNIT_TEST(files_without_operations_are_allowed_but_not_all)
 {
-    (void)state;
     const op ops[] = {
         { .kind = K, .track = S0, .start = 10, .end = 50, .queued = UNKNOWN },
     };
@@ -175,9 +170,8 @@ static void files_without_operations_are_allowed_but_not_all(void **state)
 }
 
 // The digest tells ranks apart, whatever their tracks are.
-static void the_order_of_files_is_part_of_the_digest(void **state)
+UNIT_TEST(the_order_of_files_is_part_of_the_digest)
 {
-    (void)state;
     const op a[] = {
         { .kind = K, .track = S0, .start = 10, .end = 50, .queued = UNKNOWN },
     };
@@ -185,13 +179,13 @@ static void the_order_of_files_is_part_of_the_digest(void **state)
         { .kind = K, .track = S0, .start = 20, .end = 30, .queued = UNKNOWN },
     };
     uint64_t digests[3];
-    for (int turn = 0; turn < 3; turn++) {
+    for (int round = 0; round < 3; round++) {
         fixture parts[2];
-        parts[turn & 1] = work_part(a, 1, NULL, 0, 0);
-        parts[!(turn & 1)] = work_part(b, 1, NULL, 0, 0);
+        parts[round & 1] = work_part(a, 1, NULL, 0, 0);
+        parts[!(round & 1)] = work_part(b, 1, NULL, 0, 0);
         work_join(parts, 2, NULL);
         work_same(&parts[0]);
-        digests[turn] = stats(&parts[0])->digest;
+        digests[round] = stats(&parts[0])->digest;
         close_all(parts, 2);
     }
     assert_int_equal(digests[0], digests[2]);
@@ -212,9 +206,8 @@ static size_t calls_of(const fixture *x, int64_t *starts, int64_t *durations)
     return graph.call_count;
 }
 
-static void calls_that_may_block_are_known_by_their_names(void **state)
+UNIT_TEST(calls_that_may_block_are_known_by_their_names)
 {
-    (void)state;
     const struct {
         const char *name;
         size_t count;
@@ -264,9 +257,8 @@ static void calls_that_may_block_are_known_by_their_names(void **state)
     }
 }
 
-static void a_blocking_call_keeps_its_place_on_its_thread(void **state)
+UNIT_TEST(a_blocking_call_keeps_its_place_on_its_thread)
 {
-    (void)state;
     const op ops[] = {
         { .kind = K, .track = S0, .start = 10, .end = 50, .correlation = 1 },
         { .kind = K,
@@ -293,9 +285,8 @@ static void a_blocking_call_keeps_its_place_on_its_thread(void **state)
     work_close(&x);
 }
 
-static void polling_is_one_wait_until_the_first_success(void **state)
+UNIT_TEST(polling_is_one_wait_until_the_first_success)
 {
-    (void)state;
     const op ops[] = {
         { .kind = K, .track = S0, .start = 10, .end = 50, .correlation = 1 },
     };
@@ -318,10 +309,8 @@ static void polling_is_one_wait_until_the_first_success(void **state)
     work_close(&x);
 }
 
-static void
-polling_without_results_is_one_wait_while_nothing_else_is_done(void **state)
+UNIT_TEST(polling_without_results_is_one_wait_while_nothing_else_is_done)
 {
-    (void)state;
     const op ops[] = {
         { .kind = K, .track = S0, .start = 10, .end = 50, .correlation = 1 },
     };
@@ -349,18 +338,5 @@ polling_without_results_is_one_wait_while_nothing_else_is_done(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tracks_correlations_and_events_belong_to_their_file),
-        cmocka_unit_test(calls_launch_only_what_is_in_their_file),
-        cmocka_unit_test(times_are_put_on_the_axis_of_the_first),
-        cmocka_unit_test(a_selection_names_files),
-        cmocka_unit_test(files_without_operations_are_allowed_but_not_all),
-        cmocka_unit_test(the_order_of_files_is_part_of_the_digest),
-        cmocka_unit_test(calls_that_may_block_are_known_by_their_names),
-        cmocka_unit_test(a_blocking_call_keeps_its_place_on_its_thread),
-        cmocka_unit_test(polling_is_one_wait_until_the_first_success),
-        cmocka_unit_test(
-            polling_without_results_is_one_wait_while_nothing_else_is_done),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -9,9 +9,8 @@
 
 /* ---- Legacy default stream ---------------------------------------------- */
 
-static void the_legacy_default_stream_stands_between_blocking_streams(void **s)
+UNIT_TEST(the_legacy_default_stream_stands_between_blocking_streams)
 {
-    (void)s;
     const op ops[] = {
         { K, S0, 1, 10, 0, 0, 0, 0, HOST },
         { K, FREE, 2, 100, 1, 0, 0, 0, HOST },
@@ -31,9 +30,8 @@ static void the_legacy_default_stream_stands_between_blocking_streams(void **s)
     work_close(&x);
 }
 
-static void a_legacy_edge_that_the_record_contradicts_is_left_out(void **s)
+UNIT_TEST(a_legacy_edge_that_the_record_contradicts_is_left_out)
 {
-    (void)s;
     const op ops[] = {
         { K, S0, 1, 50, 0, 0, 0, 0, HOST },
         { K, LEGACY, 12, 20, 1, 0, 0, 0, HOST }, // did not wait
@@ -65,9 +63,8 @@ static void sync_moves(uint8_t kind, uint32_t track, uint32_t from)
     work_close(&x);
 }
 
-static void a_sync_holds_its_thread(void **state)
+UNIT_TEST(a_sync_holds_its_thread)
 {
-    (void)state;
     sync_moves(SS, S0, S0);
     sync_moves(DS, D0, S0);
     sync_moves(DS, C0, S0 + 1);
@@ -75,9 +72,8 @@ static void a_sync_holds_its_thread(void **state)
     sync_moves(SS, LEGACY, S0); // it waits for blocking streams, too
 }
 
-static void a_sync_waits_only_for_its_own(void **state)
+UNIT_TEST(a_sync_waits_only_for_its_own)
 {
-    (void)state;
     const op ops[] = {
         { K, S0, 2, 50, 0, 0, 0, 0, HOST },
         { K, S0 + 1, 2, 10, 1, 0, 0, 0, HOST },
@@ -94,9 +90,8 @@ static void a_sync_waits_only_for_its_own(void **state)
     work_close(&x);
 }
 
-static void calls_launch_in_the_order_of_their_thread(void **state)
+UNIT_TEST(calls_launch_in_the_order_of_their_thread)
 {
-    (void)state;
     const op ops[] = {
         { K, S0, 10, 20, UNKNOWN, 1, 0, 0, 0 },
         { TS_EVENT_MEMCPY, S0, 21, 40, UNKNOWN, 2, 0, 0, 0 }, // synchronous
@@ -120,9 +115,8 @@ static void calls_launch_in_the_order_of_their_thread(void **state)
     work_close(&x);
 }
 
-static void a_number_used_twice_finds_the_call_of_its_time_and_thread(void **s)
+UNIT_TEST(a_number_used_twice_finds_the_call_of_its_time_and_thread)
 {
-    (void)s;
     const op ops[] = {
         { K, S0, 10, 20, UNKNOWN, 1, 0, 0, HOST },
         { K, S0, 110, 120, UNKNOWN, 1, 0, 0, HOST },
@@ -151,9 +145,8 @@ static void a_number_used_twice_finds_the_call_of_its_time_and_thread(void **s)
     work_close(&x);
 }
 
-static void the_nodes_of_a_graph_come_after_its_launch(void **state)
+UNIT_TEST(the_nodes_of_a_graph_come_after_its_launch)
 {
-    (void)state;
     const op ops[] = {
         { TS_EVENT_GRAPH_LAUNCH, S0, 10, 12, 1, 5, 0, 0, HOST },
         { K, S0, 20, 40, 1, 5, 0, 0, HOST },
@@ -168,9 +161,8 @@ static void the_nodes_of_a_graph_come_after_its_launch(void **state)
 
 /* ---- Cycles ------------------------------------------------------------ */
 
-static void a_cycle_is_named_and_never_hangs(void **state)
+UNIT_TEST(a_cycle_is_named_and_never_hangs)
 {
-    (void)state;
     const op ops[] = {
         { W, S0, 1, 5, 1, 11, 1, 24, HOST }, // for the record on the other
         { R, S0, 6, 6, 2, 12, 2, 0, HOST },
@@ -196,9 +188,8 @@ static void a_cycle_is_named_and_never_hangs(void **state)
     work_close(&x);
 }
 
-static void a_wait_for_a_record_behind_it_waits_for_itself(void **state)
+UNIT_TEST(a_wait_for_a_record_behind_it_waits_for_itself)
 {
-    (void)state;
     const op ops[] = {
         { W, S0, 1, 5, 1, 11, 1, 12, HOST },
         { R, S0, 6, 6, 2, 12, 1, 0, HOST },
@@ -219,18 +210,5 @@ static void a_wait_for_a_record_behind_it_waits_for_itself(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            the_legacy_default_stream_stands_between_blocking_streams),
-        cmocka_unit_test(a_legacy_edge_that_the_record_contradicts_is_left_out),
-        cmocka_unit_test(a_sync_holds_its_thread),
-        cmocka_unit_test(a_sync_waits_only_for_its_own),
-        cmocka_unit_test(calls_launch_in_the_order_of_their_thread),
-        cmocka_unit_test(
-            a_number_used_twice_finds_the_call_of_its_time_and_thread),
-        cmocka_unit_test(the_nodes_of_a_graph_come_after_its_launch),
-        cmocka_unit_test(a_cycle_is_named_and_never_hangs),
-        cmocka_unit_test(a_wait_for_a_record_behind_it_waits_for_itself),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -35,9 +35,8 @@ static op random_op(uint64_t *seed, bool queued)
     return o;
 }
 
-static void every_record_comes_out_as_it_was(void **state)
+UNIT_TEST(every_record_comes_out_as_it_was)
 {
-    (void)state;
     enum { COUNT = 60, CALLS = 20 };
     for (uint64_t round = 0; round < 1500; round++) {
         uint64_t seed = round;
@@ -65,9 +64,8 @@ static void every_record_comes_out_as_it_was(void **state)
     }
 }
 
-static void absurd_times_are_counted_and_left_out(void **state)
+UNIT_TEST(absurd_times_are_counted_and_left_out)
 {
-    (void)state;
     op ops[sizeof crossing / sizeof *crossing];
     memcpy(ops, crossing, sizeof crossing);
     ops[0].end = UINT64_C(1) << 62;
@@ -79,9 +77,8 @@ static void absurd_times_are_counted_and_left_out(void **state)
     work_close(&x);
 }
 
-static void durations_beyond_all_bounds_do_not_overflow(void **state)
+UNIT_TEST(durations_beyond_all_bounds_do_not_overflow)
 {
-    (void)state;
     fixture x = WORK(crossing);
     const int64_t durations[5] = { INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX,
                                    INT64_MAX };
@@ -91,9 +88,8 @@ static void durations_beyond_all_bounds_do_not_overflow(void **state)
     work_close(&x);
 }
 
-static void a_damaged_chunk_costs_only_its_own(void **state)
+UNIT_TEST(a_damaged_chunk_costs_only_its_own)
 {
-    (void)state;
     fixture x;
     work_begin(&x, 0);
     add_kind(&x.f, crossing, 5, K, false);
@@ -110,9 +106,8 @@ static void a_damaged_chunk_costs_only_its_own(void **state)
     work_close(&x);
 }
 
-static void losses_count_where_they_touch_the_selection(void **state)
+UNIT_TEST(losses_count_where_they_touch_the_selection)
 {
-    (void)state;
     const struct {
         uint64_t track, cause, first, last;
         bool counts;
@@ -188,9 +183,8 @@ static void fail_each_allocation(ts_reader *reader)
     }
 }
 
-static void every_failing_allocation_is_reported(void **state)
+UNIT_TEST(every_failing_allocation_is_reported)
 {
-    (void)state;
     const op cycle[] = {
         { W, S0, 1, 5, 1, 11, 1, 12, HOST },
         { R, S0, 6, 6, 2, 12, 1, 0, HOST },
@@ -262,9 +256,8 @@ static double time_of(uint32_t count)
     return took;
 }
 
-static void time_grows_as_the_operations_do(void **state)
+UNIT_TEST(time_grows_as_the_operations_do)
 {
-    (void)state;
     time_of(25000);
     const double few = time_of(25000), many = time_of(200000);
     // Eight times the work. A quadratic step would make it 64 times.
@@ -274,14 +267,5 @@ static void time_grows_as_the_operations_do(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_record_comes_out_as_it_was),
-        cmocka_unit_test(absurd_times_are_counted_and_left_out),
-        cmocka_unit_test(durations_beyond_all_bounds_do_not_overflow),
-        cmocka_unit_test(a_damaged_chunk_costs_only_its_own),
-        cmocka_unit_test(losses_count_where_they_touch_the_selection),
-        cmocka_unit_test(every_failing_allocation_is_reported),
-        cmocka_unit_test(time_grows_as_the_operations_do),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -14,8 +14,8 @@
 
 // Eight kernels in a row on two streams, so that usual delays are known:
 // 5,000 after a launch, 1,000 after the one before. Then what `last` says.
-static fixture usual_beside(uint32_t track, op last, uint64_t other_end,
-                            uint64_t launched, bool no_inference)
+static fixture usual_with(uint32_t track, op last, uint64_t other_end,
+                          uint64_t launched, bool no_inference)
 {
     op ops[10];
     call calls[10];
@@ -45,13 +45,12 @@ static fixture usual_beside(uint32_t track, op last, uint64_t other_end,
 static fixture usual(op last, uint64_t other_end, uint64_t launched,
                      bool no_inference)
 {
-    return usual_beside(S0 + 1, last, other_end, launched, no_inference);
+    return usual_with(S0 + 1, last, other_end, launched, no_inference);
 }
 
 // Neither for kernels nor for collectives, whose joins are known.
-static void nothing_is_guessed_from_other_devices(void **state)
+UNIT_TEST(nothing_is_guessed_from_other_devices)
 {
-    (void)state;
     const op last = KERNEL(S0, 1003000, 1010000, 10);
     op collective = last;
     collective.kind = TS_EVENT_COLLECTIVE;
@@ -59,17 +58,16 @@ static void nothing_is_guessed_from_other_devices(void **state)
     const op lasts[] = { last, collective };
     for (size_t i = 0; i < 4; i++) {
         const bool same = i % 2;
-        fixture x = usual_beside(same ? S0 + 1 : T0, lasts[i / 2], 1000000,
-                                 950000, false);
+        fixture x = usual_with(same ? S0 + 1 : T0, lasts[i / 2], 1000000,
+                               950000, false);
         work_same(&x);
         assert_int_equal(same, stats(&x)->inferred[TS_EDGE_EVENT]);
         work_close(&x);
     }
 }
 
-static void a_late_start_is_charged_to_what_ended_just_before(void **state)
+UNIT_TEST(a_late_start_is_charged_to_what_ended_just_before)
 {
-    (void)state;
     const op last = KERNEL(S0, 1003000, 1010000, 10);
     const struct {
         uint64_t other_end, launched;
@@ -94,9 +92,8 @@ static void a_late_start_is_charged_to_what_ended_just_before(void **state)
     }
 }
 
-static void a_guess_moves_what_it_explains(void **state)
+UNIT_TEST(a_guess_moves_what_it_explains)
 {
-    (void)state;
     const op last = KERNEL(S0, 1003000, 1010000, 10);
     fixture x = usual(last, 1000000, 950000, false);
     work_change(&x, S0 + 1, 905000, 195000); // 100,000 longer
@@ -112,9 +109,8 @@ static void a_guess_moves_what_it_explains(void **state)
     work_close(&x);
 }
 
-static void an_event_that_explains_leaves_nothing_to_guess(void **state)
+UNIT_TEST(an_event_that_explains_leaves_nothing_to_guess)
 {
-    (void)state;
     const op ops[] = {
         KERNEL(S0, 10000, 1000000, 1),
         { R, S0, 1000000, 1000000, UNKNOWN, 2, 7, 0, 0 },
@@ -136,16 +132,15 @@ static void an_event_that_explains_leaves_nothing_to_guess(void **state)
 
 // The stream or event is not recorded; it is inferred from what ended before
 // the call returned.
-static void a_call_that_asks_waits_for_what_ended_before_it_returned(void **s)
+UNIT_TEST(a_call_that_asks_waits_for_what_ended_before_it_returned)
 {
-    (void)s;
     const struct {
         const char *name;
         uint64_t from, to; // of the call
         uint32_t moves;    // stream whose kernel moves it
     } cases[] = {
         { "cudaStreamSynchronize", 20000, 110000, S0 },    // its own, just now
-        { "cudaEventSynchronize", 20000, 210000, S0 + 1 }, // the other's
+        { "cudaEventSynchronize", 20000, 210000, S0 + 1 }, // the other'state
         { "cudaEventQuery", 20000, 110000, S0 },
         { "cudaStreamSynchronize", 160000, 161000, S0 }, // nothing to wait for
         { "cudaStreamSynchronize", 20000, 90000, 0 },    // nothing had ended
@@ -175,9 +170,8 @@ static void a_call_that_asks_waits_for_what_ended_before_it_returned(void **s)
 
 // A thread may have waited for another one before it calls. That of one which
 // launches nothing holds up no work.
-static void who_only_polls_holds_up_nothing(void **state)
+UNIT_TEST(who_only_polls_holds_up_nothing)
 {
-    (void)state;
     for (int launches = 0; launches < 2; launches++) {
         const op ops[] = { KERNEL(S0, 10000, 11000, 1),
                            KERNEL(S0, 12000, 13000, 2),
@@ -204,9 +198,8 @@ static const op turns[] = {
     KERNEL(S0, 3010, 4000, 3),
 };
 
-static void calls_that_wait_tie_streams_that_alternate(void **state)
+UNIT_TEST(calls_that_wait_tie_streams_that_alternate)
 {
-    (void)state;
     const call calls[] = { CALL(100, 1, "cudaLaunchKernel"),
                            CALL(110, 7, "cudaStreamWaitEvent"),
                            CALL(120, 2, "cudaLaunchKernel"),
@@ -230,9 +223,8 @@ static void calls_that_wait_tie_streams_that_alternate(void **state)
 
 // What was in the record of the event counts, not what was launched by the time
 // of the wait, and nothing that the record contradicts.
-static void calls_that_record_tell_what_is_waited_for(void **state)
+UNIT_TEST(calls_that_record_tell_what_is_waited_for)
 {
-    (void)state;
     const op ops[] = {
         KERNEL(S0, 1000, 2000, 1),
         KERNEL(S0 + 2, 1500, 6000, 2),
@@ -262,16 +254,5 @@ static void calls_that_record_tell_what_is_waited_for(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_only_polls_holds_up_nothing),
-        cmocka_unit_test(a_late_start_is_charged_to_what_ended_just_before),
-        cmocka_unit_test(nothing_is_guessed_from_other_devices),
-        cmocka_unit_test(a_guess_moves_what_it_explains),
-        cmocka_unit_test(an_event_that_explains_leaves_nothing_to_guess),
-        cmocka_unit_test(calls_that_wait_tie_streams_that_alternate),
-        cmocka_unit_test(calls_that_record_tell_what_is_waited_for),
-        cmocka_unit_test(
-            a_call_that_asks_waits_for_what_ended_before_it_returned),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

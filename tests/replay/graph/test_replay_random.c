@@ -101,9 +101,8 @@ static fixture random_file(uint64_t *seed)
     return x;
 }
 
-static void files_of_anything_come_out_as_they_were(void **state)
+UNIT_TEST(files_of_anything_come_out_as_they_were)
 {
-    (void)state;
     for (uint64_t round = 0; round < 1500; round++) {
         uint64_t seed = round * 7919;
         fixture parts[FILES];
@@ -133,9 +132,8 @@ static void files_of_anything_come_out_as_they_were(void **state)
     }
 }
 
-static void edges_are_consistent(void **state)
+UNIT_TEST(edges_are_consistent)
 {
-    (void)state;
     for (uint64_t round = 0; round < 300; round++) {
         uint64_t seed = round * 104729;
         fixture parts[] = { random_file(&seed), random_file(&seed) };
@@ -154,9 +152,8 @@ static void edges_are_consistent(void **state)
     }
 }
 
-static void the_schedule_does_not_depend_on_threads(void **state)
+UNIT_TEST(the_schedule_does_not_depend_on_threads)
 {
-    (void)state;
     for (uint64_t round = 0; round < 40; round++) {
         uint64_t digests[3] = { 0 };
         for (uint32_t threads = 1; threads <= 3; threads++) {
@@ -175,9 +172,8 @@ static void the_schedule_does_not_depend_on_threads(void **state)
     }
 }
 
-static void every_failing_allocation_of_several_files_is_reported(void **state)
+UNIT_TEST(every_failing_allocation_of_several_files_is_reported)
 {
-    (void)state;
     uint64_t seed = 4;
     fixture parts[] = { random_file(&seed), random_file(&seed) };
     ts_reader *const more[] = { parts[1].reader };
@@ -210,11 +206,5 @@ static void every_failing_allocation_of_several_files_is_reported(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_of_anything_come_out_as_they_were),
-        cmocka_unit_test(edges_are_consistent),
-        cmocka_unit_test(the_schedule_does_not_depend_on_threads),
-        cmocka_unit_test(every_failing_allocation_of_several_files_is_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

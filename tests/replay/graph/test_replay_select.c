@@ -5,9 +5,8 @@
 
 /* ---- Selection ---------------------------------------------------------- */
 
-static void a_selection_says_what_it_leaves_out(void **state)
+UNIT_TEST(a_selection_says_what_it_leaves_out)
 {
-    (void)state;
     const uint32_t streams[] = { S0 + 1 }, devices[] = { D0 };
     const ts_replay_desc desc = { .streams = streams,
                                   .stream_count = 1,
@@ -27,9 +26,8 @@ static void a_selection_says_what_it_leaves_out(void **state)
     work_close(&x);
 }
 
-static void a_time_range_takes_what_touches_it(void **state)
+UNIT_TEST(a_time_range_takes_what_touches_it)
 {
-    (void)state;
     const op ops[] = {
         { K, S0, 0, 10, UNKNOWN, 0, 0, 0, 0 }, // ends where it begins
         { K, S0, 10, 20, UNKNOWN, 0, 0, 0, 0 },
@@ -56,9 +54,8 @@ static ts_skip by_row(const ts_replay *replay, size_t index, void *user)
     return o.row % 2 ? TS_SKIP_ZONE : TS_SKIP_NOT;
 }
 
-static void a_function_may_choose_among_what_is_selected(void **state)
+UNIT_TEST(a_function_may_choose_among_what_is_selected)
 {
-    (void)state;
     uint32_t asked = 0;
     const uint32_t devices[] = { D0 };
     const ts_replay_desc desc = { .devices = devices,
@@ -75,9 +72,8 @@ static void a_function_may_choose_among_what_is_selected(void **state)
     work_close(&x);
 }
 
-static void the_rest_of_the_world_can_be_frozen(void **state)
+UNIT_TEST(the_rest_of_the_world_can_be_frozen)
 {
-    (void)state;
     const uint32_t streams[] = { S0 + 1 };
     const ts_replay_desc desc = { .streams = streams, .stream_count = 1 };
     fixture x = WORK_DESC(crossing, &desc);
@@ -89,9 +85,8 @@ static void the_rest_of_the_world_can_be_frozen(void **state)
     work_close(&x);
 }
 
-static void the_rest_of_the_world_can_be_left_out(void **state)
+UNIT_TEST(the_rest_of_the_world_can_be_left_out)
 {
-    (void)state;
     const uint32_t streams[] = { S0 + 1 };
     const ts_replay_desc desc = { .streams = streams,
                                   .stream_count = 1,
@@ -103,9 +98,8 @@ static void the_rest_of_the_world_can_be_left_out(void **state)
     work_close(&x);
 }
 
-static void what_a_selection_needs_can_be_added(void **state)
+UNIT_TEST(what_a_selection_needs_can_be_added)
 {
-    (void)state;
     const uint32_t streams[] = { S0 + 1 };
     const ts_replay_desc desc = { .streams = streams,
                                   .stream_count = 1,
@@ -121,9 +115,8 @@ static void what_a_selection_needs_can_be_added(void **state)
 }
 
 // Joins of syncs over streams of which only some are selected.
-static void partial_joins_replay_in_every_mode(void **state)
+UNIT_TEST(partial_joins_replay_in_every_mode)
 {
-    (void)state;
     const op ops[] = {
         { K, S0, 1, 10, 0, 0, 0, 0, HOST },
         { K, S0 + 1, 1, 20, 1, 0, 0, 0, HOST },
@@ -152,9 +145,8 @@ static void partial_joins_replay_in_every_mode(void **state)
     }
 }
 
-static void nothing_selected_is_never_a_success(void **state)
+UNIT_TEST(nothing_selected_is_never_a_success)
 {
-    (void)state;
     const uint32_t streams[] = { S0 + 5 };
     const ts_replay_desc desc = { .streams = streams, .stream_count = 1 };
     fixture x = WORK_DESC(crossing, &desc);
@@ -163,9 +155,8 @@ static void nothing_selected_is_never_a_success(void **state)
     work_close(&x);
 }
 
-static void a_trace_without_gpu_operations_is_not_found(void **state)
+UNIT_TEST(a_trace_without_gpu_operations_is_not_found)
 {
-    (void)state;
     fixture x;
     work_begin(&x, 0);
     const call calls[] = { { HOST, 1, 2, 3 } };
@@ -179,9 +170,8 @@ static void a_trace_without_gpu_operations_is_not_found(void **state)
     work_close(&x);
 }
 
-static void wrong_use_is_refused(void **state)
+UNIT_TEST(wrong_use_is_refused)
 {
-    (void)state;
     fixture x = WORK(crossing);
     const int64_t durations[5] = { 1, 2, 3, -1, 5 };
     const ts_replay_run_desc negative = { .durations_ns = durations };
@@ -202,17 +192,5 @@ static void wrong_use_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_selection_says_what_it_leaves_out),
-        cmocka_unit_test(a_time_range_takes_what_touches_it),
-        cmocka_unit_test(a_function_may_choose_among_what_is_selected),
-        cmocka_unit_test(the_rest_of_the_world_can_be_frozen),
-        cmocka_unit_test(the_rest_of_the_world_can_be_left_out),
-        cmocka_unit_test(what_a_selection_needs_can_be_added),
-        cmocka_unit_test(partial_joins_replay_in_every_mode),
-        cmocka_unit_test(nothing_selected_is_never_a_success),
-        cmocka_unit_test(a_trace_without_gpu_operations_is_not_found),
-        cmocka_unit_test(wrong_use_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -17,9 +17,8 @@
 /* ---- Graphs ------------------------------------------------------------- */
 
 // One stream: a, then b and c at once, then d; before and after it others.
-static void branches_of_a_graph_on_one_stream_join_again(void **state)
+UNIT_TEST(branches_of_a_graph_on_one_stream_join_again)
 {
-    (void)state;
     const op ops[] = {
         KERNEL(S0, 2, 5, 1),   KERNEL(S0, 10, 20, 2), KERNEL(S0, 21, 40, 2),
         KERNEL(S0, 22, 30, 2), KERNEL(S0, 41, 50, 2), KERNEL(S0, 52, 60, 3),
@@ -43,9 +42,8 @@ static void branches_of_a_graph_on_one_stream_join_again(void **state)
     work_close(&x);
 }
 
-static void nodes_on_other_streams_belong_to_the_launch_stream(void **state)
+UNIT_TEST(nodes_on_other_streams_belong_to_the_launch_stream)
 {
-    (void)state;
     const op ops[] = {
         KERNEL(S0, 2, 9, 1),       KERNEL(S0, 10, 20, 2),
         KERNEL(S0 + 1, 21, 45, 2), KERNEL(S0 + 2, 12, 18, 2), // a second root
@@ -70,9 +68,8 @@ static void nodes_on_other_streams_belong_to_the_launch_stream(void **state)
 }
 
 // Its streams are not those of the program: the default stream orders nothing.
-static void nodes_of_a_graph_do_not_wait_for_default_streams(void **state)
+UNIT_TEST(nodes_of_a_graph_do_not_wait_for_default_streams)
 {
-    (void)state;
     const op ops[] = {
         KERNEL(LEGACY, 2, 5, 1), KERNEL(LEGACY, 10, 20, 2),
         KERNEL(S0, 21, 30, 2),   KERNEL(LEGACY, 31, 40, 2),
@@ -91,9 +88,8 @@ static void nodes_of_a_graph_do_not_wait_for_default_streams(void **state)
     work_close(&x);
 }
 
-static void a_graph_of_thousands_of_parallel_nodes_takes_no_longer(void **s)
+UNIT_TEST(a_graph_of_thousands_of_parallel_nodes_takes_no_longer)
 {
-    (void)s;
     enum { COUNT = 20000 };
     static op ops[COUNT];
     for (uint64_t i = 0; i < COUNT; i++) {
@@ -108,9 +104,8 @@ static void a_graph_of_thousands_of_parallel_nodes_takes_no_longer(void **s)
 
 /* ---- Dependent launches ------------------------------------------------- */
 
-static void a_dependent_launch_begins_before_the_one_before_has_ended(void **s)
+UNIT_TEST(a_dependent_launch_begins_before_the_one_before_has_ended)
 {
-    (void)s;
     const op ops[] = { KERNEL(S0, 10, 30, 1), KERNEL(S0, 26, 40, 2),
                        KERNEL(S0, 41, 50, 3) };
     fixture x = WORK(ops);
@@ -125,9 +120,8 @@ static void a_dependent_launch_begins_before_the_one_before_has_ended(void **s)
 
 // A call that waits, without any operation that says so, and what the thread
 // launches after it.
-static void a_call_that_waits_holds_its_thread(void **state)
+UNIT_TEST(a_call_that_waits_holds_its_thread)
 {
-    (void)state;
     static const char *const names[] = { "cudaDeviceSynchronize", "cudaFree",
                                          "hipCtxSynchronize" };
     for (size_t i = 0; i < 3; i++) {
@@ -150,9 +144,8 @@ static void a_call_that_waits_holds_its_thread(void **state)
     }
 }
 
-static void freeing_that_did_not_wait_waits_for_nothing(void **state)
+UNIT_TEST(freeing_that_did_not_wait_waits_for_nothing)
 {
-    (void)state;
     const op ops[] = { KERNEL(S0, 2, 50, 1), KERNEL(S0 + 1, 3, 10, 2),
                        KERNEL(S0 + 2, 60, 70, 3) };
     const call calls[] = { { HOST, 0, 1, 1 },
@@ -169,9 +162,8 @@ static void freeing_that_did_not_wait_waits_for_nothing(void **state)
 
 // The copy is from 20 to 40 and its call from 10 to 45; the next one launches
 // at 50.
-static void copies_hold_the_host_by_their_call_and_memory(void **state)
+UNIT_TEST(copies_hold_the_host_by_their_call_and_memory)
 {
-    (void)state;
     const struct {
         const char *name;
         uint64_t type, from, to;
@@ -212,9 +204,8 @@ static void copies_hold_the_host_by_their_call_and_memory(void **state)
     }
 }
 
-static void an_asynchronous_copy_returns_before_its_end(void **state)
+UNIT_TEST(an_asynchronous_copy_returns_before_its_end)
 {
-    (void)state;
     const op ops[] = {
         { .kind = M,
           .track = S0,
@@ -234,9 +225,8 @@ static void an_asynchronous_copy_returns_before_its_end(void **state)
     work_close(&x);
 }
 
-static void a_host_function_is_part_of_its_stream(void **state)
+UNIT_TEST(a_host_function_is_part_of_its_stream)
 {
-    (void)state;
     const op ops[] = {
         KERNEL(S0, 2, 10, 1),
         { .kind = TS_EVENT_HOST_FUNCTION,
@@ -256,9 +246,8 @@ static void a_host_function_is_part_of_its_stream(void **state)
 }
 
 // The default stream of a thread is a stream like any other.
-static void default_streams_of_threads_are_blocking_streams(void **state)
+UNIT_TEST(default_streams_of_threads_are_blocking_streams)
 {
-    (void)state;
     const op ops[] = {
         { K, S0 + 6, 1, 10, 0, 0, 0, 0, HOST },
         { K, S0 + 7, 1, 30, 1, 0, 0, 0, OTHER },
@@ -274,9 +263,8 @@ static void default_streams_of_threads_are_blocking_streams(void **state)
 
 // That it is non-blocking is only seen from one overlap with the default
 // stream.
-static void a_stream_that_ever_overlapped_it_is_non_blocking(void **state)
+UNIT_TEST(a_stream_that_ever_overlapped_it_is_non_blocking)
 {
-    (void)state;
     const op ops[] = {
         { K, LEGACY, 1, 10, 0, 0, 0, 0, HOST },
         { K, S0, 12, 20, 1, 0, 0, 0, HOST },
@@ -299,9 +287,8 @@ static void a_stream_that_ever_overlapped_it_is_non_blocking(void **state)
 
 /* ---- What the source says ----------------------------------------------- */
 
-static void dependencies_that_the_source_says_are_kept(void **state)
+UNIT_TEST(dependencies_that_the_source_says_are_kept)
 {
-    (void)state;
     const op ops[] = {
         KERNEL(S0, 10, 20, 1),     KERNEL(S0 + 1, 25, 30, 2),
         KERNEL(S0 + 2, 5, 8, 3),   KERNEL(S0 + 2, 11, 18, 3),
@@ -340,9 +327,8 @@ static void dependencies_that_the_source_says_are_kept(void **state)
 }
 
 // Many for many: there are no more edges than operations and dependencies.
-static void shared_dependencies_grow_no_faster_than_the_trace(void **state)
+UNIT_TEST(shared_dependencies_grow_no_faster_than_the_trace)
 {
-    (void)state;
     enum { HALF = 200, ALL = 2 * HALF };
     op ops[ALL];
     dependency deps[2 * ALL];
@@ -379,9 +365,8 @@ static void shared_dependencies_grow_no_faster_than_the_trace(void **state)
 /* ---- The order of the host ---------------------------------------------- */
 
 // The launch of one kernel is unknown, which does not affect the others.
-static void a_gap_in_what_is_known_of_the_host_costs_only_itself(void **state)
+UNIT_TEST(a_gap_in_what_is_known_of_the_host_costs_only_itself)
 {
-    (void)state;
     const op ops[] = {
         { K, S0, 2, 50, 0, 1, 0, 0, HOST },
         { R, S0, 50, 50, 1, 2, 7, 0, HOST },
@@ -401,9 +386,8 @@ static void a_gap_in_what_is_known_of_the_host_costs_only_itself(void **state)
 
 /* ---- Queues ------------------------------------------------------------- */
 
-static void a_full_queue_holds_the_launch(void **state)
+UNIT_TEST(a_full_queue_holds_the_launch)
 {
-    (void)state;
     const op ops[] = { KERNEL(S0, 10, 50, 1), KERNEL(S0, 51, 60, 2),
                        KERNEL(S0, 61, 70, 3), KERNEL(S0, 71, 80, 4),
                        KERNEL(S0 + 1, 90, 99, 5) };
@@ -428,9 +412,8 @@ static void a_full_queue_holds_the_launch(void **state)
 }
 
 // Where the launch waited for nothing in the record, its start does.
-static void a_queue_that_never_was_full_can_become_so(void **state)
+UNIT_TEST(a_queue_that_never_was_full_can_become_so)
 {
-    (void)state;
     const op ops[] = { KERNEL(S0, 3, 4, 1), KERNEL(S0, 12, 13, 2),
                        KERNEL(S0, 22, 23, 3) };
     const call calls[] = { { HOST, 0, 2, 1 },
@@ -445,9 +428,8 @@ static void a_queue_that_never_was_full_can_become_so(void **state)
     work_close(&x);
 }
 
-static void streams_that_share_a_hardware_queue_hold_each_other(void **state)
+UNIT_TEST(streams_that_share_a_hardware_queue_hold_each_other)
 {
-    (void)state;
     const op ops[] = {
         { K, S0, 1, 20, 0, 0, 0, 0, HOST },
         { K, S0, 21, 40, 1, 0, 0, 0, HOST },
@@ -469,27 +451,5 @@ static void streams_that_share_a_hardware_queue_hold_each_other(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(branches_of_a_graph_on_one_stream_join_again),
-        cmocka_unit_test(nodes_on_other_streams_belong_to_the_launch_stream),
-        cmocka_unit_test(nodes_of_a_graph_do_not_wait_for_default_streams),
-        cmocka_unit_test(
-            a_graph_of_thousands_of_parallel_nodes_takes_no_longer),
-        cmocka_unit_test(
-            a_dependent_launch_begins_before_the_one_before_has_ended),
-        cmocka_unit_test(a_call_that_waits_holds_its_thread),
-        cmocka_unit_test(freeing_that_did_not_wait_waits_for_nothing),
-        cmocka_unit_test(copies_hold_the_host_by_their_call_and_memory),
-        cmocka_unit_test(an_asynchronous_copy_returns_before_its_end),
-        cmocka_unit_test(a_host_function_is_part_of_its_stream),
-        cmocka_unit_test(default_streams_of_threads_are_blocking_streams),
-        cmocka_unit_test(a_stream_that_ever_overlapped_it_is_non_blocking),
-        cmocka_unit_test(dependencies_that_the_source_says_are_kept),
-        cmocka_unit_test(shared_dependencies_grow_no_faster_than_the_trace),
-        cmocka_unit_test(a_gap_in_what_is_known_of_the_host_costs_only_itself),
-        cmocka_unit_test(a_full_queue_holds_the_launch),
-        cmocka_unit_test(a_queue_that_never_was_full_can_become_so),
-        cmocka_unit_test(streams_that_share_a_hardware_queue_hold_each_other),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -6,9 +6,8 @@
 
 /* ---- Changes ------------------------------------------------------------ */
 
-static void slower_kernels_queue_up(void **state)
+UNIT_TEST(slower_kernels_queue_up)
 {
-    (void)state;
     fixture x = steady();
     const ts_change change = { .type = TS_CHANGE_SCALE, .factor = triple };
     assert_int_equal(619, with(&x, change)); // 20 of 30, 1 us between
@@ -19,9 +18,8 @@ static void slower_kernels_queue_up(void **state)
 
 // The tenth kernel began 5 us sooner than usual. These are not subtracted from
 // the end of the kernel before it on its stream.
-static void what_once_began_early_still_waits_for_its_stream(void **state)
+UNIT_TEST(what_once_began_early_still_waits_for_its_stream)
 {
-    (void)state;
     op ops[KERNELS];
     call calls[KERNELS];
     steady_work(ops, calls);
@@ -38,9 +36,8 @@ static void what_once_began_early_still_waits_for_its_stream(void **state)
     work_close(&x);
 }
 
-static void a_scale_means_what_it_names_and_rounds_half_up(void **state)
+UNIT_TEST(a_scale_means_what_it_names_and_rounds_half_up)
 {
-    (void)state;
     fixture x = steady();
     bool which[KERNELS] = { [3] = true };
     ts_change change = { .type = TS_CHANGE_SCALE,
@@ -52,9 +49,8 @@ static void a_scale_means_what_it_names_and_rounds_half_up(void **state)
     work_close(&x);
 }
 
-static void a_faster_host_moves_the_bound_to_the_device(void **state)
+UNIT_TEST(a_faster_host_moves_the_bound_to_the_device)
 {
-    (void)state;
     fixture x = steady();
     const ts_change change = { .type = TS_CHANGE_HOST, .factor = half };
     assert_int_equal(219, with(&x, change));
@@ -62,9 +58,8 @@ static void a_faster_host_moves_the_bound_to_the_device(void **state)
     work_close(&x);
 }
 
-static void without_launch_overhead_calls_take_no_time(void **state)
+UNIT_TEST(without_launch_overhead_calls_take_no_time)
 {
-    (void)state;
     fixture x = steady();
     const ts_change change = { .type = TS_CHANGE_NO_LAUNCH };
     assert_int_equal(314, with(&x, change));
@@ -72,9 +67,8 @@ static void without_launch_overhead_calls_take_no_time(void **state)
     work_close(&x);
 }
 
-static void what_is_removed_takes_its_call_along(void **state)
+UNIT_TEST(what_is_removed_takes_its_call_along)
 {
-    (void)state;
     fixture x = steady();
     bool odd[KERNELS];
     for (uint32_t i = 0; i < KERNELS; i++)
@@ -89,9 +83,8 @@ static void what_is_removed_takes_its_call_along(void **state)
     work_close(&x);
 }
 
-static void removed_operations_are_bridged(void **state)
+UNIT_TEST(removed_operations_are_bridged)
 {
-    (void)state;
     fixture x = burst();
     bool all[KERNELS];
     for (uint32_t i = 0; i < KERNELS; i++)
@@ -104,9 +97,8 @@ static void removed_operations_are_bridged(void **state)
     work_close(&x);
 }
 
-static void what_is_inserted_runs_and_is_launched(void **state)
+UNIT_TEST(what_is_inserted_runs_and_is_launched)
 {
-    (void)state;
     fixture x = steady();
     bool first[KERNELS] = { true };
     const ts_change change = { .type = TS_CHANGE_INSERT,
@@ -127,9 +119,8 @@ static void what_is_inserted_runs_and_is_launched(void **state)
     work_close(&x);
 }
 
-static void fused_kernels_follow_each_other_without_launches(void **state)
+UNIT_TEST(fused_kernels_follow_each_other_without_launches)
 {
-    (void)state;
     fixture x = steady();
     const ts_change change = { .type = TS_CHANGE_FUSE };
     assert_int_equal(200, with(&x, change));
@@ -137,9 +128,8 @@ static void fused_kernels_follow_each_other_without_launches(void **state)
     work_close(&x);
 }
 
-static void changes_add_up_in_their_order(void **state)
+UNIT_TEST(changes_add_up_in_their_order)
 {
-    (void)state;
     fixture x = steady();
     const ts_change changes[] = {
         { .type = TS_CHANGE_HOST, .factor = half },
@@ -158,9 +148,8 @@ static void changes_add_up_in_their_order(void **state)
     work_close(&x);
 }
 
-static void a_sync_ends_with_what_it_waits_for(void **state)
+UNIT_TEST(a_sync_ends_with_what_it_waits_for)
 {
-    (void)state;
     enum { ROUNDS = 10 };
     op ops[2 * ROUNDS];
     call calls[ROUNDS];
@@ -200,9 +189,8 @@ static void a_sync_ends_with_what_it_waits_for(void **state)
     work_close(&x);
 }
 
-static void alternating_threads_wait_for_each_other(void **state)
+UNIT_TEST(alternating_threads_wait_for_each_other)
 {
-    (void)state;
     enum { RUN = 8 };
     op ops[3 * RUN];
     call calls[3 * RUN];
@@ -237,9 +225,8 @@ static void alternating_threads_wait_for_each_other(void **state)
 
 // A thread that waited often makes a call before it launches: all its work
 // comes after the last launch of the other.
-static void the_first_call_of_an_iteration_need_not_launch(void **state)
+UNIT_TEST(the_first_call_of_an_iteration_need_not_launch)
 {
-    (void)state;
     enum { RUN = 8, ASK = 295 };
     op ops[2 * RUN];
     call calls[2 * RUN + 1];
@@ -273,9 +260,8 @@ static void the_first_call_of_an_iteration_need_not_launch(void **state)
     work_close(&x);
 }
 
-static void impossible_changes_are_refused(void **state)
+UNIT_TEST(impossible_changes_are_refused)
 {
-    (void)state;
     fixture x = steady();
     const int64_t later = -1;
     const ts_change bad[] = {
@@ -303,21 +289,5 @@ static void impossible_changes_are_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slower_kernels_queue_up),
-        cmocka_unit_test(what_once_began_early_still_waits_for_its_stream),
-        cmocka_unit_test(a_scale_means_what_it_names_and_rounds_half_up),
-        cmocka_unit_test(a_faster_host_moves_the_bound_to_the_device),
-        cmocka_unit_test(without_launch_overhead_calls_take_no_time),
-        cmocka_unit_test(what_is_removed_takes_its_call_along),
-        cmocka_unit_test(removed_operations_are_bridged),
-        cmocka_unit_test(what_is_inserted_runs_and_is_launched),
-        cmocka_unit_test(fused_kernels_follow_each_other_without_launches),
-        cmocka_unit_test(changes_add_up_in_their_order),
-        cmocka_unit_test(a_sync_ends_with_what_it_waits_for),
-        cmocka_unit_test(alternating_threads_wait_for_each_other),
-        cmocka_unit_test(the_first_call_of_an_iteration_need_not_launch),
-        cmocka_unit_test(impossible_changes_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

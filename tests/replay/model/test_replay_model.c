@@ -5,9 +5,8 @@
 
 /* ---- Calibration -------------------------------------------------------- */
 
-static void constants_of_a_regular_trace_give_its_own_times(void **state)
+UNIT_TEST(constants_of_a_regular_trace_give_its_own_times)
 {
-    (void)state;
     fixture x = steady();
     work_same(&x);
     assert_int_equal(390, model(&x, NULL, 0));
@@ -26,9 +25,8 @@ static void constants_of_a_regular_trace_give_its_own_times(void **state)
     work_close(&x);
 }
 
-static void the_mean_of_a_class_keeps_the_sum(void **state)
+UNIT_TEST(the_mean_of_a_class_keeps_the_sum)
 {
-    (void)state;
     op ops[KERNELS];
     call calls[KERNELS];
     steady_work(ops, calls);
@@ -81,9 +79,8 @@ static fixture two_graphs(void)
     return WORK_CALLS(ops, calls);
 }
 
-static void each_graph_has_gaps_of_its_own(void **state)
+UNIT_TEST(each_graph_has_gaps_of_its_own)
 {
-    (void)state;
     fixture x = two_graphs();
     work_same(&x);
     const ts_replay_run_desc desc = { .mode = TS_REPLAY_MODEL };
@@ -93,9 +90,8 @@ static void each_graph_has_gaps_of_its_own(void **state)
     work_close(&x);
 }
 
-static void what_no_class_explains_stays_and_is_counted(void **state)
+UNIT_TEST(what_no_class_explains_stays_and_is_counted)
 {
-    (void)state;
     op ops[KERNELS];
     call calls[KERNELS];
     steady_work(ops, calls);
@@ -122,9 +118,8 @@ static void what_no_class_explains_stays_and_is_counted(void **state)
     work_close(&x);
 }
 
-static void a_long_call_delays_its_launch(void **state)
+UNIT_TEST(a_long_call_delays_its_launch)
 {
-    (void)state;
     op ops[KERNELS];
     call calls[KERNELS];
     steady_work(ops, calls);
@@ -144,9 +139,8 @@ static void a_long_call_delays_its_launch(void **state)
 
 /* ---- Critical path ------------------------------------------------------ */
 
-static void the_path_of_a_host_bound_trace_is_the_host(void **state)
+UNIT_TEST(the_path_of_a_host_bound_trace_is_the_host)
 {
-    (void)state;
     fixture x = steady();
     work_same(&x); // as recorded, too
     expect_costs(&x, 374, 6, 10, 0, 0);
@@ -159,9 +153,8 @@ static void the_path_of_a_host_bound_trace_is_the_host(void **state)
     work_close(&x);
 }
 
-static void faster_kernels_of_a_host_bound_trace_gain_nothing(void **state)
+UNIT_TEST(faster_kernels_of_a_host_bound_trace_gain_nothing)
 {
-    (void)state;
     fixture x = steady();
     const ts_change change = { .type = TS_CHANGE_SCALE, .factor = half };
     assert_int_equal(385, with(&x, change)); // only the last one counts
@@ -169,9 +162,8 @@ static void faster_kernels_of_a_host_bound_trace_gain_nothing(void **state)
     work_close(&x);
 }
 
-static void the_path_needs_a_run(void **state)
+UNIT_TEST(the_path_needs_a_run)
 {
-    (void)state;
     fixture x = steady();
     ts_path path;
     const ts_step *steps;
@@ -184,19 +176,18 @@ static void the_path_needs_a_run(void **state)
     work_close(&x);
 }
 
-static void every_run_of_a_model_gives_the_same_digest(void **state)
+UNIT_TEST(every_run_of_a_model_gives_the_same_digest)
 {
-    (void)state;
     uint64_t first = 0;
-    for (int turn = 0; turn < 8; turn++) {
+    for (int round = 0; round < 8; round++) {
         op ops[KERNELS];
         call calls[KERNELS];
         steady_work(ops, calls);
-        const ts_replay_desc how = { .threads = 1 + (uint32_t)turn % 4 };
-        fixture x = work_with(ops, KERNELS, calls, KERNELS, &how, turn);
+        const ts_replay_desc how = { .threads = 1 + (uint32_t)round % 4 };
+        fixture x = work_with(ops, KERNELS, calls, KERNELS, &how, round);
         const ts_change change = { .type = TS_CHANGE_SCALE, .factor = triple };
         with(&x, change);
-        if (!turn) first = stats(&x)->digest;
+        if (!round) first = stats(&x)->digest;
         assert_int_equal(first, stats(&x)->digest);
         work_close(&x);
     }
@@ -204,16 +195,5 @@ static void every_run_of_a_model_gives_the_same_digest(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(constants_of_a_regular_trace_give_its_own_times),
-        cmocka_unit_test(the_mean_of_a_class_keeps_the_sum),
-        cmocka_unit_test(each_graph_has_gaps_of_its_own),
-        cmocka_unit_test(what_no_class_explains_stays_and_is_counted),
-        cmocka_unit_test(a_long_call_delays_its_launch),
-        cmocka_unit_test(the_path_of_a_host_bound_trace_is_the_host),
-        cmocka_unit_test(faster_kernels_of_a_host_bound_trace_gain_nothing),
-        cmocka_unit_test(the_path_needs_a_run),
-        cmocka_unit_test(every_run_of_a_model_gives_the_same_digest),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -60,9 +60,8 @@ static int64_t without_spans(fixture *x, const ts_host_span *spans,
 // From the first kernel at 6 to the return of the last sync op at 108.
 enum { MAKESPAN = 102 };
 
-static void nothing_spared_is_the_record(void **state)
+UNIT_TEST(nothing_spared_is_the_record)
 {
-    (void)state;
     fixture x = synced();
     assert_int_equal(MAKESPAN * US, without_spans(&x, NULL, 0));
     const ts_host_span elsewhere[] = { { 0, OTHER, 0, 1000 * US },
@@ -71,9 +70,8 @@ static void nothing_spared_is_the_record(void **state)
     work_close(&x);
 }
 
-static void time_between_calls_is_spared(void **state)
+UNIT_TEST(time_between_calls_is_spared)
 {
-    (void)state;
     fixture x = synced();
     // 7 us of the 10 between the first sync and the second launch, in two
     // overlapping parts, and 4 behind the launch, where the host has to wait
@@ -85,9 +83,8 @@ static void time_between_calls_is_spared(void **state)
     work_close(&x);
 }
 
-static void a_spared_wait_is_none(void **state)
+UNIT_TEST(a_spared_wait_is_none)
 {
-    (void)state;
     fixture x = synced();
     // The sync of 12 us is gone: the second launch comes 12 us earlier.
     const ts_host_span sync = { 0, HOST, 8 * US, 20 * US };
@@ -102,9 +99,8 @@ static void a_spared_wait_is_none(void **state)
     work_close(&x);
 }
 
-static void a_span_that_ends_before_it_begins_is_refused(void **state)
+UNIT_TEST(a_span_that_ends_before_it_begins_is_refused)
 {
-    (void)state;
     fixture x = synced();
     const ts_host_span wrong = { 0, HOST, 2, 1 };
     const ts_change change = { .type = TS_CHANGE_SPARE,
@@ -118,9 +114,8 @@ static void a_span_that_ends_before_it_begins_is_refused(void **state)
 }
 
 // A kernel on the legacy default stream between two on a blocking one.
-static void edges_of_a_kind_are_cut(void **state)
+UNIT_TEST(edges_of_a_kind_are_cut)
 {
-    (void)state;
     static const op ops[] = {
         { K, S0, 10 * US, 50 * US, 0, 1, 0, 0, HOST },
         { K, LEGACY, 51 * US, 91 * US, 2 * US, 2, 0, 0, HOST },
@@ -143,12 +138,5 @@ static void edges_of_a_kind_are_cut(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_spared_is_the_record),
-        cmocka_unit_test(time_between_calls_is_spared),
-        cmocka_unit_test(a_spared_wait_is_none),
-        cmocka_unit_test(a_span_that_ends_before_it_begins_is_refused),
-        cmocka_unit_test(edges_of_a_kind_are_cut),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -13,9 +13,8 @@
     }
 #define C TS_EVENT_MEMCPY
 
-static void copies_wait_for_an_engine(void **state)
+UNIT_TEST(copies_wait_for_an_engine)
 {
-    (void)state;
     const op ops[] = {
         OP(C, S0, 0, 10),
         OP(C, S0 + 1, 0, 10),
@@ -39,9 +38,8 @@ static void copies_wait_for_an_engine(void **state)
     work_close(&x);
 }
 
-static void transfers_keep_their_latency(void **state)
+UNIT_TEST(transfers_keep_their_latency)
 {
-    (void)state;
     const op ops[] = {
         OP(C, S0, 0, 10),
         OP(C, S0 + 1, 0, 20),
@@ -60,9 +58,8 @@ static void transfers_keep_their_latency(void **state)
 }
 
 // Whatever they are called and whichever device they run on.
-static void collectives_keep_the_latency_of_their_communicator(void **state)
+UNIT_TEST(collectives_keep_the_latency_of_their_communicator)
 {
-    (void)state;
     op ops[] = {
         OP(TS_EVENT_COLLECTIVE, S0, 0, 10), OP(TS_EVENT_COLLECTIVE, T0, 0, 30),
         OP(TS_EVENT_COLLECTIVE, S0 + 1, 0, 40),
@@ -83,9 +80,8 @@ static void collectives_keep_the_latency_of_their_communicator(void **state)
     work_close(&x);
 }
 
-static void equal_transfers_tell_no_latency(void **state)
+UNIT_TEST(equal_transfers_tell_no_latency)
 {
-    (void)state;
     const op ops[] = { OP(C, S0, 0, 10), OP(C, S0 + 1, 0, 12) };
     fixture x = WORK(ops);
     const ts_change change = { .type = TS_CHANGE_TRANSFER, .factor = half };
@@ -93,9 +89,8 @@ static void equal_transfers_tell_no_latency(void **state)
     work_close(&x);
 }
 
-static void streams_can_be_merged(void **state)
+UNIT_TEST(streams_can_be_merged)
 {
-    (void)state;
     const op ops[] = {
         OP(K, S0, 0, 10),      OP(K, S0, 11, 21), OP(K, S0 + 1, 5, 25),
         OP(K, S0 + 1, 26, 30), OP(K, T0, 0, 7),
@@ -124,9 +119,8 @@ static void streams_can_be_merged(void **state)
 }
 
 // A wait that was issued before its record, and what is behind the record.
-static void serialised_streams_do_not_wait_for_themselves(void **state)
+UNIT_TEST(serialised_streams_do_not_wait_for_themselves)
 {
-    (void)state;
     const call calls[] = { { HOST, 0, 1 * US, 1, "wait", 0 },
                            { HOST, 2 * US, 3 * US, 2, "launch", 0 },
                            { HOST, 4 * US, 5 * US, 3, "record", 0 },
@@ -169,9 +163,8 @@ static void serialised_streams_do_not_wait_for_themselves(void **state)
 }
 
 // Its only edge is gone: nothing but the record says when it starts.
-static void what_waits_for_nothing_any_more_starts_when_it_did(void **state)
+UNIT_TEST(what_waits_for_nothing_any_more_starts_when_it_did)
 {
-    (void)state;
     const op ops[] = { OP(K, S0, 0, 10), OP(K, S0, 20, 30),
                        OP(K, S0 + 1, 100, 110) };
     fixture x = WORK(ops);
@@ -195,9 +188,8 @@ static void what_waits_for_nothing_any_more_starts_when_it_did(void **state)
     work_close(&x);
 }
 
-static void ratios_of_long_times_are_exact(void **state)
+UNIT_TEST(ratios_of_long_times_are_exact)
 {
-    (void)state;
     const uint64_t later = UINT64_C(3500000) * US; // 3.5 s
     const call calls[] = { { HOST, 0, 5 * US, 1, "launch", 0 },
                            { HOST, later, later + 5 * US, 2, "launch", 0 } };
@@ -219,9 +211,8 @@ static void ratios_of_long_times_are_exact(void **state)
     work_close(&x);
 }
 
-static void ideal_overlap_hides_copies_behind_kernels(void **state)
+UNIT_TEST(ideal_overlap_hides_copies_behind_kernels)
 {
-    (void)state;
     const op ops[] = {
         OP(K, S0, 0, 10),
         OP(C, S0, 11, 31),
@@ -240,16 +231,5 @@ static void ideal_overlap_hides_copies_behind_kernels(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(copies_wait_for_an_engine),
-        cmocka_unit_test(transfers_keep_their_latency),
-        cmocka_unit_test(collectives_keep_the_latency_of_their_communicator),
-        cmocka_unit_test(equal_transfers_tell_no_latency),
-        cmocka_unit_test(streams_can_be_merged),
-        cmocka_unit_test(serialised_streams_do_not_wait_for_themselves),
-        cmocka_unit_test(what_waits_for_nothing_any_more_starts_when_it_did),
-        cmocka_unit_test(ratios_of_long_times_are_exact),
-        cmocka_unit_test(ideal_overlap_hides_copies_behind_kernels),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -5,9 +5,8 @@
 */
 #include "tests/replay/model/whatif_scene.h"
 
-static void kernels_can_share_the_multiprocessors(void **state)
+UNIT_TEST(kernels_can_share_the_multiprocessors)
 {
-    (void)state;
     scene s = { .count = 0 };
     begin(&s);
     for (uint32_t i = 0; i < 3; i++) // each fills two of four
@@ -50,9 +49,8 @@ static void expect_at(const scene *s, size_t op, int64_t start, int64_t end)
     end at 38; the first rank's kernels wait for that, except one that fits next
     to the collective.
 */
-static void collectives_have_room_while_they_wait_for_others(void **state)
+UNIT_TEST(collectives_have_room_while_they_wait_for_others)
 {
-    (void)state;
     for (uint32_t blocks = 0; blocks <= 3; blocks += 3) {
         scene s = { .count = 0 };
         begin(&s);
@@ -83,9 +81,8 @@ static void collectives_have_room_while_they_wait_for_others(void **state)
 
 // Each device has room for one of two, and they come in different orders: the
 // first in line goes on, at 1, meets the other and is done at 10; then 9 more.
-static void collectives_that_lock_each_other_out_go_on(void **state)
+UNIT_TEST(collectives_that_lock_each_other_out_go_on)
 {
-    (void)state;
     scene s = { .count = 0 };
     for (uint32_t rank = 0; rank < 2; rank++) {
         begin(&s);
@@ -101,9 +98,8 @@ static void collectives_that_lock_each_other_out_go_on(void **state)
 
 // Four blocks of 8,192 registers or bytes: two fit on one of the four, so
 // that a kernel fills half the device, if 16,384 is read; else an eighth.
-static void what_fits_is_read_by_the_names_that_importers_write(void **state)
+UNIT_TEST(what_fits_is_read_by_the_names_that_importers_write)
 {
-    (void)state;
     const ts_launch_entry shapes[] = {
         { .grid = { 4, 1, 1 }, .block = { 32, 1, 1 }, .registers = 256 },
         { .grid = { 4, 1, 1 }, .block = { 32, 1, 1 }, .dynamic_shared = 8192 },
@@ -125,9 +121,8 @@ static void what_fits_is_read_by_the_names_that_importers_write(void **state)
 }
 
 // In order of time or as they become ready: the schedule is the same.
-static void enough_room_gives_the_schedule_without_limits(void **state)
+UNIT_TEST(enough_room_gives_the_schedule_without_limits)
 {
-    (void)state;
     scene s = { .count = 0 };
     begin(&s);
     for (int64_t i = 0; i < 200; i++) {
@@ -148,12 +143,5 @@ static void enough_room_gives_the_schedule_without_limits(void **state)
 }
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_can_share_the_multiprocessors),
-        cmocka_unit_test(collectives_have_room_while_they_wait_for_others),
-        cmocka_unit_test(collectives_that_lock_each_other_out_go_on),
-        cmocka_unit_test(what_fits_is_read_by_the_names_that_importers_write),
-        cmocka_unit_test(enough_room_gives_the_schedule_without_limits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

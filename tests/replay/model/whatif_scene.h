@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 enum { US = 1000, THREAD = 2, DEVICE = 10, STREAM = 100 };
 

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 enum { PROCESS = 1, HOST = 2, OTHER = 3, D0 = 10, C0 = 11, D1 = 20, C1 = 21 };
 enum { S0 = 100, S1, S2, S3, LEGACY = 190, FREE = 191, T0 = 200, T1 };
@@ -53,7 +53,8 @@ typedef struct act {
     uint32_t mode;       // of kernels and the host
     uint64_t source;     // of copies
     uint32_t copy;       // type | memory << 4 (3: within the device)
-    uint64_t id, record; // of events; record: row + 1 of what is waited for
+    uint64_t id, record; // of events; record: row + 1 of what is waited for;
+                         // an access: id is the correlation of its operation
     uint32_t thread;     // (HOST)
     const char *call;    // ("launch")
     int64_t back;        // when the call returns (queued + 1)
@@ -107,7 +108,7 @@ static inline void scene_access(ts_writer *w, const act *a, size_t i)
                                        { TS_COLUMN_SIZE, a->size },
                                        { TS_COLUMN_TYPE, a->mode },
                                        { TS_COLUMN_CORRELATION,
-                                         a->kind == AC ? 0 : i + 1 } };
+                                         a->kind == AC ? a->id : i + 1 } };
     ts_writer_event(w, AC, a->track, a->start, 0, values, 4);
 }
 
@@ -162,8 +163,8 @@ static inline void scene_operation(ts_writer *w, const act *a, size_t i)
 #undef PUT
     ts_writer_event(w, a->kind, a->track, a->start, a->end - a->start, v, n);
     if (a->queued >= 0) scene_call(w, a, i);
-    const bool told = a->kind == K || a->kind == CO;
-    if (told && a->mode) scene_access(w, a, i);
+    const bool described = a->kind == K || a->kind == CO;
+    if (described && a->mode) scene_access(w, a, i);
 }
 
 static inline void scene_host(ts_writer *w, const act *a)

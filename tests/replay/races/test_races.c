@@ -13,9 +13,8 @@
 
 /* ---- Streams and events ------------------------------------------------- */
 
-static void two_streams_without_an_event_race(void **state)
+UNIT_TEST(two_streams_without_an_event_race)
 {
-    (void)state;
     const act acts[] = {
         { K, S0, 10, 20, 1, A, WR },
         { K, S1, 30, 40, 3, A, RD },
@@ -32,9 +31,8 @@ static void two_streams_without_an_event_race(void **state)
     assert_false(race.coarse);
 }
 
-static void what_was_launched_first_comes_first(void **state)
+UNIT_TEST(what_was_launched_first_comes_first)
 {
-    (void)state;
     const act acts[] = {
         { K, S0, 30, 40, 1, A, WR },
         { K, S1, 10, 20, 3, A, RD }, // ran too early
@@ -43,9 +41,8 @@ static void what_was_launched_first_comes_first(void **state)
     assert_int_equal(S0, race.first.track);
 }
 
-static void one_stream_is_in_order_even_where_the_record_overlaps(void **state)
+UNIT_TEST(one_stream_is_in_order_even_where_the_record_overlaps)
 {
-    (void)state;
     const act acts[] = {
         { K, S0, 10, 20, 1, A, WR },
         { K, S0, 15, 40, 3, A, RW },
@@ -55,9 +52,8 @@ static void one_stream_is_in_order_even_where_the_record_overlaps(void **state)
     CLEAN(acts);
 }
 
-static void an_event_wait_orders(void **state)
+UNIT_TEST(an_event_wait_orders)
 {
-    (void)state;
     const act acts[] = {
         { K, S0, 10, 20, 1, A, WR },
         { R, S0, 20, 20, 3, EVENT(7) },
@@ -71,9 +67,8 @@ static void an_event_wait_orders(void **state)
     CLEAN(unnamed);
 }
 
-static void a_wait_behind_the_access_does_not_help(void **state)
+UNIT_TEST(a_wait_behind_the_access_does_not_help)
 {
-    (void)state;
     const act acts[] = {
         { K, S0, 10, 20, 1, A, WR },
         { R, S0, 20, 20, 3, EVENT(7) },
@@ -83,9 +78,8 @@ static void a_wait_behind_the_access_does_not_help(void **state)
     RACE(acts, WRITE_WRITE, 0, 2);
 }
 
-static void a_record_before_the_access_does_not_help(void **state)
+UNIT_TEST(a_record_before_the_access_does_not_help)
 {
-    (void)state;
     const act acts[] = {
         { R, S0, 9, 9, 1, EVENT(7) },
         { K, S0, 10, 20, 3, A, WR },
@@ -95,9 +89,8 @@ static void a_record_before_the_access_does_not_help(void **state)
     RACE(acts, READ_WRITE, 1, 3);
 }
 
-static void a_later_record_does_not_move_a_wait(void **state)
+UNIT_TEST(a_later_record_does_not_move_a_wait)
 {
-    (void)state;
     const act acts[] = {
         { R, S0, 9, 9, 1, EVENT(7) }, { W, S1, 10, 11, 2, EVENT(7) },
         { K, S0, 10, 20, 3, A, WR },  { R, S0, 20, 20, 4, EVENT(7) },
@@ -112,9 +105,8 @@ static void a_later_record_does_not_move_a_wait(void **state)
     CLEAN(right);
 }
 
-static void a_wait_for_what_was_never_recorded_orders_nothing(void **state)
+UNIT_TEST(a_wait_for_what_was_never_recorded_orders_nothing)
 {
-    (void)state;
     const act acts[] = {
         { K, S0, 10, 20, 1, A, WR },
         { W, S1, 20, 21, 5, EVENT(9) },
@@ -123,9 +115,8 @@ static void a_wait_for_what_was_never_recorded_orders_nothing(void **state)
     RACE(acts, READ_WRITE, 0, 2);
 }
 
-static void events_order_through_a_third_stream_and_another_device(void **s)
+UNIT_TEST(events_order_through_a_third_stream_and_another_device)
 {
-    (void)s;
     const act acts[] = {
         { K, S0, 10, 20, 1, A, WR },
         { R, S0, 20, 20, 2, EVENT(1) },
@@ -140,9 +131,8 @@ static void events_order_through_a_third_stream_and_another_device(void **s)
 
 /* ---- Ranges ------------------------------------------------------------- */
 
-static void readers_do_not_race(void **state)
+UNIT_TEST(readers_do_not_race)
 {
-    (void)state;
     const act acts[] = {
         { K, S0, 10, 20, 1, A, RD },
         { K, S1, 10, 20, 3, A, RD },
@@ -152,9 +142,8 @@ static void readers_do_not_race(void **state)
     CLEAN(acts);
 }
 
-static void ranges_side_by_side_do_not_race_one_byte_does(void **state)
+UNIT_TEST(ranges_side_by_side_do_not_race_one_byte_does)
 {
-    (void)state;
     act acts[] = {
         { K, S0, 10, 20, 1, A, WR },
         { K, S1, 10, 20, 3, BEHIND, WR },
@@ -166,9 +155,8 @@ static void ranges_side_by_side_do_not_race_one_byte_does(void **state)
     assert_int_equal(1, race.size);
 }
 
-static void small_ranges_race_with_a_big_one_and_it_with_them(void **state)
+UNIT_TEST(small_ranges_race_with_a_big_one_and_it_with_them)
 {
-    (void)state;
     act acts[9];
     for (uint32_t i = 0; i < 8; i++)
         acts[i] = (act){ K,          S0,        10 * i,
@@ -190,9 +178,8 @@ static void small_ranges_race_with_a_big_one_and_it_with_them(void **state)
     RACE(turned, READ_WRITE, 0, 1);
 }
 
-static void copies_and_memsets_touch_what_their_addresses_say(void **state)
+UNIT_TEST(copies_and_memsets_touch_what_their_addresses_say)
 {
-    (void)state;
     act acts[] = {
         { Z, S0, 10, 20, 1, A },
         { M, S1, 30, 40, 3, .address = 0x9000, .size = 16, .source = 0x10F0,
@@ -207,9 +194,8 @@ static void copies_and_memsets_touch_what_their_addresses_say(void **state)
     CLEAN(acts);
 }
 
-static void coarse_accesses_are_marked(void **state)
+UNIT_TEST(coarse_accesses_are_marked)
 {
-    (void)state;
     act acts[] = {
         { K, S0, 10, 20, 1, A, WR },
         { K, S1, 30, 40, 3, A, RW | COARSE },
@@ -225,9 +211,8 @@ static void coarse_accesses_are_marked(void **state)
 
 /* ---- What is reported --------------------------------------------------- */
 
-static void a_pair_of_launch_sites_is_one_race(void **state)
+UNIT_TEST(a_pair_of_launch_sites_is_one_race)
 {
-    (void)state;
     enum { TIMES = 20 };
     act acts[2 * TIMES] = { 0 };
     for (int i = 0; i < TIMES; i++) {
@@ -250,9 +235,8 @@ static void a_pair_of_launch_sites_is_one_race(void **state)
     scene_close(&s);
 }
 
-static void what_has_no_place_is_counted_not_guessed(void **state)
+UNIT_TEST(what_has_no_place_is_counted_not_guessed)
 {
-    (void)state;
     const act acts[] = {
         { K, S0, 10, 20, 1, A, WR },
         { K, S1, 30, 40, -1, A, WR }, // no call: a sync may have been there
@@ -269,9 +253,8 @@ static void what_has_no_place_is_counted_not_guessed(void **state)
     scene_close(&s);
 }
 
-static void a_trace_without_memory_has_nothing_to_look_at(void **state)
+UNIT_TEST(a_trace_without_memory_has_nothing_to_look_at)
 {
-    (void)state;
     const act acts[] = { { K, S0, 10, 20, 1, .mode = 0 },
                          { K, S1, 10, 20, 2, .mode = 0 } };
     scene s = SCENE(acts);
@@ -284,8 +267,8 @@ static void a_trace_without_memory_has_nothing_to_look_at(void **state)
 /* ---- Against brute force ------------------------------------------------ */
 
 typedef struct brute {
-    bool reach[MOST][MOST]; // by operation
-    bool told[MOST][MOST];  // reported, in both directions
+    bool reach[MOST][MOST];    // by operation
+    bool reported[MOST][MOST]; // reported, in both directions
 } brute;
 
 static void brute_walk(const ts_graph *g, uint32_t node, bool *seen)
@@ -312,8 +295,8 @@ static void brute_fill(brute *b, const scene *s)
     free(seen);
     ts_race race;
     for (size_t i = 0; ts_races_at(s->races, i, &race); i++)
-        b->told[race.first.operation][race.second.operation] =
-            b->told[race.second.operation][race.first.operation] = true;
+        b->reported[race.first.operation][race.second.operation] =
+            b->reported[race.second.operation][race.first.operation] = true;
 }
 
 static const act *brute_act(const scene *s, uint32_t op)
@@ -331,18 +314,17 @@ static bool brute_conflict(const act *a, const act *b)
 }
 
 // Whether b was reported to race with a, or with an operation after a.
-static bool brute_told(const brute *b, uint32_t count, uint32_t first,
-                       uint32_t second)
+static bool brute_reported(const brute *b, uint32_t count, uint32_t first,
+                           uint32_t second)
 {
     for (uint32_t w = 0; w < count; w++)
-        if (b->told[w][second] && (w == first || b->reach[first][w]))
+        if (b->reported[w][second] && (w == first || b->reach[first][w]))
             return true;
     return false;
 }
 
-static void every_race_is_reported_and_nothing_else(void **state)
+UNIT_TEST(every_race_is_reported_and_nothing_else)
 {
-    (void)state;
     static brute b;
     static act acts[MOST];
     uint64_t races = 0, ordered = 0;
@@ -358,12 +340,12 @@ static void every_race_is_reported_and_nothing_else(void **state)
                 const bool conflict =
                     brute_conflict(brute_act(&s, i), brute_act(&s, k));
                 const bool free = !b.reach[i][k] && !b.reach[k][i];
-                if (b.told[i][k] && !(conflict && free))
+                if (b.reported[i][k] && !(conflict && free))
                     fail_msg("seed %" PRIu64 ": %u and %u do not race", seed, i,
                              k);
                 if (i < k && conflict && free &&
-                    !brute_told(&b, (uint32_t)count, i, k) &&
-                    !brute_told(&b, (uint32_t)count, k, i))
+                    !brute_reported(&b, (uint32_t)count, i, k) &&
+                    !brute_reported(&b, (uint32_t)count, k, i))
                     fail_msg("seed %" PRIu64 ": %u and %u race", seed, i, k);
                 races += conflict && free;
                 ordered += conflict && !free;
@@ -376,26 +358,5 @@ static void every_race_is_reported_and_nothing_else(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_streams_without_an_event_race),
-        cmocka_unit_test(what_was_launched_first_comes_first),
-        cmocka_unit_test(one_stream_is_in_order_even_where_the_record_overlaps),
-        cmocka_unit_test(an_event_wait_orders),
-        cmocka_unit_test(a_wait_behind_the_access_does_not_help),
-        cmocka_unit_test(a_record_before_the_access_does_not_help),
-        cmocka_unit_test(a_later_record_does_not_move_a_wait),
-        cmocka_unit_test(a_wait_for_what_was_never_recorded_orders_nothing),
-        cmocka_unit_test(
-            events_order_through_a_third_stream_and_another_device),
-        cmocka_unit_test(readers_do_not_race),
-        cmocka_unit_test(ranges_side_by_side_do_not_race_one_byte_does),
-        cmocka_unit_test(small_ranges_race_with_a_big_one_and_it_with_them),
-        cmocka_unit_test(copies_and_memsets_touch_what_their_addresses_say),
-        cmocka_unit_test(coarse_accesses_are_marked),
-        cmocka_unit_test(a_pair_of_launch_sites_is_one_race),
-        cmocka_unit_test(every_race_is_reported_and_nothing_else),
-        cmocka_unit_test(what_has_no_place_is_counted_not_guessed),
-        cmocka_unit_test(a_trace_without_memory_has_nothing_to_look_at),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

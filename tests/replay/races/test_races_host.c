@@ -12,9 +12,8 @@
 
 /* ---- Default streams, the host ------------------------------------------ */
 
-static void the_legacy_default_stream_orders_blocking_streams(void **state)
+UNIT_TEST(the_legacy_default_stream_orders_blocking_streams)
 {
-    (void)state;
     act acts[] = {
         { K, S0, 10, 20, 1, A, WR },
         { K, LEGACY, 30, 40, 3, BEHIND, WR },
@@ -25,9 +24,8 @@ static void the_legacy_default_stream_orders_blocking_streams(void **state)
     RACE(acts, WRITE_WRITE, 0, 2);
 }
 
-static void host_syncs_order_what_is_launched_after_them(void **state)
+UNIT_TEST(host_syncs_order_what_is_launched_after_them)
 {
-    (void)state;
     const struct {
         act sync;
         bool orders;
@@ -55,9 +53,8 @@ static void host_syncs_order_what_is_launched_after_them(void **state)
     }
 }
 
-static void what_is_launched_before_the_sync_races(void **state)
+UNIT_TEST(what_is_launched_before_the_sync_races)
 {
-    (void)state;
     const act acts[] = {
         { K, S0, 10, 20, 1, A, WR },
         { K, S1, 30, 40, 3, A, RW },
@@ -66,9 +63,8 @@ static void what_is_launched_before_the_sync_races(void **state)
     RACE(acts, WRITE_WRITE, 0, 1);
 }
 
-static void the_host_races_with_what_it_did_not_wait_for(void **state)
+UNIT_TEST(the_host_races_with_what_it_did_not_wait_for)
 {
-    (void)state;
     act acts[] = {
         { M, S0, 10, 20, 1, .address = 0x1000, .size = 64, .source = 0x8000,
           .copy = 2 | 0x23 << 4, .call = "memcpyAsync" },
@@ -95,9 +91,8 @@ static void the_host_races_with_what_it_did_not_wait_for(void **state)
     RACE(upload, READ_WRITE, 1, 0);
 }
 
-static void copies_hold_the_host_up_only_if_they_must(void **state)
+UNIT_TEST(copies_hold_the_host_up_only_if_they_must)
 {
-    (void)state;
     enum { FROM_PAGEABLE = 1 | 0x31 << 4, TO_PAGEABLE = 2 | 0x13 << 4 };
     enum { FROM_PINNED = 1 | 0x32 << 4, TO_PINNED = 2 | 0x23 << 4 };
     const struct {
@@ -125,9 +120,8 @@ static void copies_hold_the_host_up_only_if_they_must(void **state)
     }
 }
 
-static void the_source_of_a_pageable_copy_is_read_by_the_call(void **state)
+UNIT_TEST(the_source_of_a_pageable_copy_is_read_by_the_call)
 {
-    (void)state;
     act acts[] = {
         { M, S0, 50, 60, 1, .address = 0x8000, .size = 64, .source = 0x1000,
           .copy = 1 | 0x31 << 4, .call = "memcpyAsync" },
@@ -138,9 +132,8 @@ static void the_source_of_a_pageable_copy_is_read_by_the_call(void **state)
     RACE(acts, READ_WRITE, 1, 0);
 }
 
-static void what_the_host_does_lies_between_its_calls(void **state)
+UNIT_TEST(what_the_host_does_lies_between_its_calls)
 {
-    (void)state;
     act acts[] = {
         { AC, HOST, 5, 5, -1, A, WR },
         { AC, HOST, 6, 6, -1, BEHIND, WR },
@@ -158,9 +151,8 @@ static void what_the_host_does_lies_between_its_calls(void **state)
 
 /* ---- Allocations -------------------------------------------------------- */
 
-static void use_after_free_is_found_in_every_order(void **state)
+UNIT_TEST(use_after_free_is_found_in_every_order)
 {
-    (void)state;
     act acts[] = {
         { GA, S0, 2, 2, 1, A },
         { K, S0, 10, 20, 3, A, WR },
@@ -175,9 +167,8 @@ static void use_after_free_is_found_in_every_order(void **state)
     CLEAN(acts);
 }
 
-static void memory_that_is_allocated_again_may_be_used(void **state)
+UNIT_TEST(memory_that_is_allocated_again_may_be_used)
 {
-    (void)state;
     act acts[] = {
         { GA, S0, 2, 2, 1, A },
         { K, S0, 10, 20, 3, A, WR },
@@ -191,9 +182,8 @@ static void memory_that_is_allocated_again_may_be_used(void **state)
     assert_int_equal(0x1000, race.address);
 }
 
-static void a_free_that_does_not_wait_races(void **state)
+UNIT_TEST(a_free_that_does_not_wait_races)
 {
-    (void)state;
     act acts[] = {
         { GA, S0, 2, 2, 1, A },
         { K, S0, 10, 20, 3, A, WR },
@@ -212,9 +202,8 @@ static void a_free_that_does_not_wait_races(void **state)
     scene_close(&s);
 }
 
-static void a_free_by_a_call_waits_for_its_device(void **state)
+UNIT_TEST(a_free_by_a_call_waits_for_its_device)
 {
-    (void)state;
     act acts[] = {
         { GA, C0, 2, 2, 1, A, .call = "malloc" },
         { K, FREE, 10, 20, 3, A, WR },
@@ -226,9 +215,8 @@ static void a_free_by_a_call_waits_for_its_device(void **state)
     RACE(acts, UNORDERED_FREE, 1, 2);
 }
 
-static void a_second_free_is_reported(void **state)
+UNIT_TEST(a_second_free_is_reported)
 {
-    (void)state;
     const act acts[] = {
         { GA, C0, 2, 2, 1, A, .call = "malloc" },
         { GF, C0, 30, 30, 6, .address = 0x1000, .call = "free", .back = 31 },
@@ -239,9 +227,8 @@ static void a_second_free_is_reported(void **state)
     assert_int_equal(256, race.size);
 }
 
-static void a_free_of_unknown_memory_is_counted(void **state)
+UNIT_TEST(a_free_of_unknown_memory_is_counted)
 {
-    (void)state;
     const act acts[] = {
         { K, S0, 10, 20, 3, A, WR },
         { GF, S1, 30, 30, 6, .address = 0x1000 },
@@ -252,9 +239,8 @@ static void a_free_of_unknown_memory_is_counted(void **state)
     scene_close(&s);
 }
 
-static void a_use_may_come_before_the_allocation(void **state)
+UNIT_TEST(a_use_may_come_before_the_allocation)
 {
-    (void)state;
     const act acts[] = {
         { GA, S0, 2, 2, 1, A },
         { K, S1, 10, 20, 3, A, WR },
@@ -263,9 +249,8 @@ static void a_use_may_come_before_the_allocation(void **state)
     assert_int_equal(TS_RACE_FIX_EVENT_WAIT, race.fix);
 }
 
-static void host_memory_freed_under_a_copy_is_a_race(void **state)
+UNIT_TEST(host_memory_freed_under_a_copy_is_a_race)
 {
-    (void)state;
     act acts[] = {
         { HA, HOST, 1, 1, -1, A },
         { HA, HOST, 1, 1, -1, .address = 0x5000, .size = 10 }, // nobody's
@@ -289,22 +274,5 @@ static void host_memory_freed_under_a_copy_is_a_race(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_legacy_default_stream_orders_blocking_streams),
-        cmocka_unit_test(host_syncs_order_what_is_launched_after_them),
-        cmocka_unit_test(what_is_launched_before_the_sync_races),
-        cmocka_unit_test(the_host_races_with_what_it_did_not_wait_for),
-        cmocka_unit_test(copies_hold_the_host_up_only_if_they_must),
-        cmocka_unit_test(the_source_of_a_pageable_copy_is_read_by_the_call),
-        cmocka_unit_test(what_the_host_does_lies_between_its_calls),
-        cmocka_unit_test(use_after_free_is_found_in_every_order),
-        cmocka_unit_test(memory_that_is_allocated_again_may_be_used),
-        cmocka_unit_test(a_free_that_does_not_wait_races),
-        cmocka_unit_test(a_free_by_a_call_waits_for_its_device),
-        cmocka_unit_test(a_second_free_is_reported),
-        cmocka_unit_test(a_free_of_unknown_memory_is_counted),
-        cmocka_unit_test(a_use_may_come_before_the_allocation),
-        cmocka_unit_test(host_memory_freed_under_a_copy_is_a_race),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

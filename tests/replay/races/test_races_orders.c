@@ -29,9 +29,8 @@ static const act forgotten[] = {
     { SS, S0, 13, 61, 13, .back = 62 },
 };
 
-static void a_forgotten_wait_is_found_with_the_two_that_it_was_for(void **s)
+UNIT_TEST(a_forgotten_wait_is_found_with_the_two_that_it_was_for)
 {
-    (void)s;
     scene x = SCENE(forgotten);
     const ts_exploration found = explore(&x, 10000, 1);
     assert_true(found.differs);
@@ -50,9 +49,8 @@ static void a_forgotten_wait_is_found_with_the_two_that_it_was_for(void **s)
     scene_close(&x);
 }
 
-static void every_seed_finds_it_soon(void **state)
+UNIT_TEST(every_seed_finds_it_soon)
 {
-    (void)state;
     scene x = SCENE(forgotten);
     for (uint64_t seed = 0; seed < 200; seed++) {
         const ts_exploration found = explore(&x, 20, seed);
@@ -63,9 +61,8 @@ static void every_seed_finds_it_soon(void **state)
 
 // Random orders seldom swap two operations of which one waits for all others,
 // so pairs that race are swapped on purpose.
-static void a_race_behind_much_else_is_found_soon(void **state)
+UNIT_TEST(a_race_behind_much_else_is_found_soon)
 {
-    (void)state;
     enum { OTHERS = 30 };
     act acts[3 * OTHERS + 2] = { { K, S0, 10, 20, 1, BUFFER(1), RW } };
     size_t count = 1;
@@ -85,9 +82,8 @@ static void a_race_behind_much_else_is_found_soon(void **state)
     scene_close(&x);
 }
 
-static void the_corrected_one_stays_clean_over_10000_orders(void **state)
+UNIT_TEST(the_corrected_one_stays_clean_over_10000_orders)
 {
-    (void)state;
     act acts[10];
     memcpy(acts, forgotten, 4 * sizeof *acts);
     acts[4] = (act){ W, S1, 21, 22, 8, .id = 7, .record = 4 };
@@ -102,9 +98,8 @@ static void the_corrected_one_stays_clean_over_10000_orders(void **state)
     scene_close(&x);
 }
 
-static void orders_that_differ_in_nothing_are_one(void **state)
+UNIT_TEST(orders_that_differ_in_nothing_are_one)
 {
-    (void)state;
     const act acts[] = {
         { K, S0, 10, 20, 1, BUFFER(1), RW },
         { K, S1, 10, 20, 2, BUFFER(2), RW },
@@ -121,9 +116,8 @@ static void orders_that_differ_in_nothing_are_one(void **state)
     scene_close(&x);
 }
 
-static void races_that_change_nothing_do_not_differ(void **state)
+UNIT_TEST(races_that_change_nothing_do_not_differ)
 {
-    (void)state;
     // Two memsets of one value, and a reader of the result.
     act acts[] = {
         { Z, S0, 10, 20, 1, BUFFER(1) },
@@ -138,9 +132,8 @@ static void races_that_change_nothing_do_not_differ(void **state)
     scene_close(&x);
 }
 
-static void copies_move_what_is_there(void **state)
+UNIT_TEST(copies_move_what_is_there)
 {
-    (void)state;
     // Half of 1 goes through 2, in two parts, to 3; in the other order it does
     // not.
     const act acts[] = {
@@ -160,9 +153,8 @@ static void copies_move_what_is_there(void **state)
     scene_close(&x);
 }
 
-static void what_the_host_reads_counts(void **state)
+UNIT_TEST(what_the_host_reads_counts)
 {
-    (void)state;
     const act acts[] = {
         { M, S0, 10, 20, 1, BUFFER(8), .source = 0x1000, .copy = DOWN,
           .call = "copyAsync" },
@@ -176,9 +168,8 @@ static void what_the_host_reads_counts(void **state)
     scene_close(&x);
 }
 
-static void races_and_orders_agree_on_random_scenes(void **state)
+UNIT_TEST(races_and_orders_agree_on_random_scenes)
 {
-    (void)state;
     static act acts[MOST];
     int racy = 0, clean = 0, differ = 0;
     for (dice_state = 1; dice_state < 600; dice_state++) {
@@ -226,9 +217,8 @@ static uint64_t by_hand(scene *x, const uint64_t *seed, uint64_t steps)
     return digest;
 }
 
-static void steps_by_hand_leave_the_same(void **state)
+UNIT_TEST(steps_by_hand_leave_the_same)
 {
-    (void)state;
     scene x = SCENE(forgotten);
     const ts_exploration found = explore(&x, 100, 1);
     assert_true(found.differs);
@@ -247,7 +237,6 @@ static size_t allocations, fails_at;
 
 static void *scarce(void *user, void *ptr, size_t old_size, size_t new_size)
 {
-    (void)user, (void)old_size;
     if (!new_size) {
         free(ptr);
         return NULL;
@@ -255,9 +244,8 @@ static void *scarce(void *user, void *ptr, size_t old_size, size_t new_size)
     return ++allocations == fails_at ? NULL : realloc(ptr, new_size);
 }
 
-static void every_failing_allocation_is_an_error(void **state)
+UNIT_TEST(every_failing_allocation_is_an_error)
 {
-    (void)state;
     scene x = SCENE(forgotten);
     const ts_replay_desc desc = { .allocator = { scarce, NULL } };
     const ts_explore_desc explore = { .orders = 50 };
@@ -289,9 +277,8 @@ static bool twice(void *user, uint64_t done)
     return ++*(int *)user, done < 2;
 }
 
-static void progress_can_end_it(void **state)
+UNIT_TEST(progress_can_end_it)
 {
-    (void)state;
     const act acts[] = { { K, S0, 10, 20, 1, BUFFER(1), RW } };
     scene x = SCENE(acts);
     int calls = 0;
@@ -311,20 +298,5 @@ static void progress_can_end_it(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            a_forgotten_wait_is_found_with_the_two_that_it_was_for),
-        cmocka_unit_test(every_seed_finds_it_soon),
-        cmocka_unit_test(a_race_behind_much_else_is_found_soon),
-        cmocka_unit_test(the_corrected_one_stays_clean_over_10000_orders),
-        cmocka_unit_test(orders_that_differ_in_nothing_are_one),
-        cmocka_unit_test(races_that_change_nothing_do_not_differ),
-        cmocka_unit_test(copies_move_what_is_there),
-        cmocka_unit_test(what_the_host_reads_counts),
-        cmocka_unit_test(races_and_orders_agree_on_random_scenes),
-        cmocka_unit_test(steps_by_hand_leave_the_same),
-        cmocka_unit_test(every_failing_allocation_is_an_error),
-        cmocka_unit_test(progress_can_end_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

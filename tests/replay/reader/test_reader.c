@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 #include "tests/replay/reader/sbt_rows.h"
 #include "tests/replay/reader/sbt_sample.h"
@@ -50,9 +50,8 @@ static void check_row(const ts_columns *columns, uint32_t column, uint32_t row)
     }
 }
 
-static void every_kind_of_event_comes_back(void **state)
+UNIT_TEST(every_kind_of_event_comes_back)
 {
-    (void)state;
     forge f;
     sample_forge(&f);
     ts_reader *const reader = open_bytes(&f, false);
@@ -79,9 +78,8 @@ static void every_kind_of_event_comes_back(void **state)
     forge_close(&f);
 }
 
-static void columns_of_each_kind_are_those_of_the_specification(void **state)
+UNIT_TEST(columns_of_each_kind_are_those_of_the_specification)
 {
-    (void)state;
     for (size_t i = 0; i < SAMPLE_KINDS; i++) {
         const uint8_t *const columns = ts_event_columns(sample_kinds[i].event);
         assert_non_null(columns);
@@ -93,9 +91,8 @@ static void columns_of_each_kind_are_those_of_the_specification(void **state)
     }
 }
 
-static void info_counts_what_is_there(void **state)
+UNIT_TEST(info_counts_what_is_there)
 {
-    (void)state;
     forge f;
     sample_forge(&f);
     ts_reader *const reader = open_bytes(&f, false);
@@ -121,9 +118,8 @@ static void info_counts_what_is_there(void **state)
     forge_close(&f);
 }
 
-static void a_walk_finds_what_the_index_tells(void **state)
+UNIT_TEST(a_walk_finds_what_the_index_tells)
 {
-    (void)state;
     forge f;
     sample_forge(&f);
     rows with = rows_read(f.bytes, f.size, false);
@@ -140,9 +136,8 @@ static void a_walk_finds_what_the_index_tells(void **state)
     forge_close(&f);
 }
 
-static void pictures_come_from_the_index(void **state)
+UNIT_TEST(pictures_come_from_the_index)
 {
-    (void)state;
     forge f;
     sample_forge(&f);
     for (int no_index = 0; no_index < 2; no_index++) {
@@ -164,9 +159,8 @@ static void pictures_come_from_the_index(void **state)
     forge_close(&f);
 }
 
-static void the_first_chunk_of_a_part_of_the_index_has_its_picture(void **state)
+UNIT_TEST(the_first_chunk_of_a_part_of_the_index_has_its_picture)
 {
-    (void)state;
     const forge_zone zones[] = { { 1000, 1010, 1 } };
     forge f;
     forge_open(&f, 1000);
@@ -218,9 +212,8 @@ static void check_encoding(uint8_t encoding, uint8_t transform, uint32_t bits,
     forge_close(&f);
 }
 
-static void every_width_of_every_encoding_comes_back(void **state)
+UNIT_TEST(every_width_of_every_encoding_comes_back)
 {
-    (void)state;
     const uint32_t counts[] = { 1, 63, 64, 65, 200 };
     for (uint32_t bits = 0; bits <= 64; bits++)
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
@@ -232,9 +225,8 @@ static void every_width_of_every_encoding_comes_back(void **state)
 
 // Kernels whose starts are stored from the end before, and whose submissions
 // from their queueing; with `queued` absent the latter counts as 0.
-static void starts_and_submissions_may_lean_on_other_columns(void **state)
+UNIT_TEST(starts_and_submissions_may_lean_on_other_columns)
 {
-    (void)state;
     const uint64_t starts[] = { 1000, 1010, 1008, 1100, 1040 };
     const uint64_t durations[] = { 5, 7, 0, 20, 3 };
     const uint64_t queued[] = { 90, 0, 12, 500, 1 };
@@ -270,9 +262,8 @@ static void starts_and_submissions_may_lean_on_other_columns(void **state)
         }
 }
 
-static void zones_get_the_times_they_had(void **state)
+UNIT_TEST(zones_get_the_times_they_had)
 {
-    (void)state;
     const forge_zone zones[] = {
         { 1010, 1020, 1 }, { 1020, 1025, 2 }, { 1005, 1030, 1 },
         { 1030, 1031, 1 }, { 1000, 1040, 2 }, { 1041, 1041, 1 },
@@ -296,9 +287,8 @@ static void zones_get_the_times_they_had(void **state)
     forge_close(&f);
 }
 
-static void rows_of_several_tracks_share_a_chunk(void **state)
+UNIT_TEST(rows_of_several_tracks_share_a_chunk)
 {
-    (void)state;
     const uint64_t starts[] = { 1000, 1001, 1002 };
     const uint64_t tracks[] = { 7, 2, 0xFFFFFFFE };
     forge f;
@@ -319,9 +309,8 @@ static void rows_of_several_tracks_share_a_chunk(void **state)
     forge_close(&f);
 }
 
-static void what_a_later_version_adds_is_skipped_and_counted(void **state)
+UNIT_TEST(what_a_later_version_adds_is_skipped_and_counted)
 {
-    (void)state;
     const uint64_t starts[] = { 1000, 1001 };
     const forge_bytes odd = { (uint8_t[]){ 1, 2, 3, 4, 5, 6, 7, 8 }, 8, 8 };
     forge f;
@@ -359,9 +348,8 @@ static void what_a_later_version_adds_is_skipped_and_counted(void **state)
     forge_close(&f);
 }
 
-static void bytes_may_lie_at_any_address(void **state)
+UNIT_TEST(bytes_may_lie_at_any_address)
 {
-    (void)state;
     forge f;
     sample_forge(&f);
     uint8_t *const moved = malloc(f.size + 8);
@@ -379,20 +367,5 @@ static void bytes_may_lie_at_any_address(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_of_event_comes_back),
-        cmocka_unit_test(columns_of_each_kind_are_those_of_the_specification),
-        cmocka_unit_test(info_counts_what_is_there),
-        cmocka_unit_test(a_walk_finds_what_the_index_tells),
-        cmocka_unit_test(pictures_come_from_the_index),
-        cmocka_unit_test(
-            the_first_chunk_of_a_part_of_the_index_has_its_picture),
-        cmocka_unit_test(every_width_of_every_encoding_comes_back),
-        cmocka_unit_test(starts_and_submissions_may_lean_on_other_columns),
-        cmocka_unit_test(zones_get_the_times_they_had),
-        cmocka_unit_test(rows_of_several_tracks_share_a_chunk),
-        cmocka_unit_test(what_a_later_version_adds_is_skipped_and_counted),
-        cmocka_unit_test(bytes_may_lie_at_any_address),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 #include "tests/replay/reader/sbt_forge_events.h"
 #include "tracesmith_replay.h"
@@ -30,9 +30,8 @@ static int64_t floor_div(wide a, wide b)
     return (int64_t)(a / b - (a % b < 0));
 }
 
-static void between_two_samples_time_is_linear_and_rounds_down(void **state)
+UNIT_TEST(between_two_samples_time_is_linear_and_rounds_down)
 {
-    (void)state;
     forge f;
     forge_open(&f, 1000);
     forge_sample(&f, 0, 1, 1000, 500, 0);
@@ -49,9 +48,8 @@ static void between_two_samples_time_is_linear_and_rounds_down(void **state)
 }
 
 // The decoder's fast way against plain wide arithmetic.
-static void decoded_times_equal_exact_division(void **state)
+UNIT_TEST(decoded_times_equal_exact_division)
 {
-    (void)state;
     enum { ROWS = 300 };
     static const uint64_t ratios[][2] = {
         { 2999999999, 1000000000 }, // ticks, ns: a processor
@@ -96,9 +94,8 @@ static void decoded_times_equal_exact_division(void **state)
     }
 }
 
-static void rows_may_lie_in_several_segments(void **state)
+UNIT_TEST(rows_may_lie_in_several_segments)
 {
-    (void)state;
     const uint64_t starts[] = { 1300, 900, 1100, 1250, 1000, 1200, 1150 };
     forge f;
     forge_open(&f, 1000);
@@ -118,9 +115,8 @@ static void rows_may_lie_in_several_segments(void **state)
     close_both(reader, &f);
 }
 
-static void one_sample_counts_by_type_or_frequency(void **state)
+UNIT_TEST(one_sample_counts_by_type_or_frequency)
 {
-    (void)state;
     const uint64_t hz[] = { 1, 1, 2000000000 };
     for (uint8_t type = 1; type <= 4; type++)
         for (int known = 0; known < 2; known++) {
@@ -142,9 +138,8 @@ static void one_sample_counts_by_type_or_frequency(void **state)
         }
 }
 
-static void without_any_sample_ticks_count_from_the_start(void **state)
+UNIT_TEST(without_any_sample_ticks_count_from_the_start)
 {
-    (void)state;
     forge f;
     forge_open(&f, 1000);
     ts_reader *const reader = open_forge(&f);
@@ -154,9 +149,8 @@ static void without_any_sample_ticks_count_from_the_start(void **state)
     close_both(reader, &f);
 }
 
-static void a_device_has_a_clock_of_its_own(void **state)
+UNIT_TEST(a_device_has_a_clock_of_its_own)
 {
-    (void)state;
     forge f;
     forge_open(&f, 1000);
     forge_sample(&f, 0, 1, 1000, 5000, 0);
@@ -174,9 +168,8 @@ static void a_device_has_a_clock_of_its_own(void **state)
 
 // In whatever order the samples of several clocks are in the file: those of one
 // are put together, each clock's from the first to the last.
-static void samples_of_many_clocks_may_be_mixed(void **state)
+UNIT_TEST(samples_of_many_clocks_may_be_mixed)
 {
-    (void)state;
     enum { CLOCKS = 7, SAMPLES = 6 };
     forge f;
     forge_open(&f, 0);
@@ -192,9 +185,8 @@ static void samples_of_many_clocks_may_be_mixed(void **state)
     close_both(reader, &f);
 }
 
-static void samples_that_run_backwards_are_skipped_and_reported(void **state)
+UNIT_TEST(samples_that_run_backwards_are_skipped_and_reported)
 {
-    (void)state;
     forge f;
     forge_open(&f, 1000);
     forge_sample(&f, 0, 1, 1000, 500, 0);
@@ -214,9 +206,8 @@ static void samples_that_run_backwards_are_skipped_and_reported(void **state)
     close_both(reader, &f);
 }
 
-static void ticks_may_pass_zero(void **state)
+UNIT_TEST(ticks_may_pass_zero)
 {
-    (void)state;
     const uint64_t start = UINT64_MAX - 99;
     const uint64_t starts[] = { start + 50, start + 150 };
     forge f;
@@ -235,9 +226,8 @@ static void ticks_may_pass_zero(void **state)
     close_both(reader, &f);
 }
 
-static void times_out_of_range_stay_at_the_range(void **state)
+UNIT_TEST(times_out_of_range_stay_at_the_range)
 {
-    (void)state;
     const int64_t most = INT64_C(1) << 62;
     forge f;
     forge_open(&f, 1);
@@ -251,9 +241,8 @@ static void times_out_of_range_stay_at_the_range(void **state)
     close_both(reader, &f);
 }
 
-static void unix_time_follows_the_samples(void **state)
+UNIT_TEST(unix_time_follows_the_samples)
 {
-    (void)state;
     forge f;
     forge_open(&f, 1000);
     forge_sample(&f, 0, 3, 1000, 5000, 900000);
@@ -267,20 +256,51 @@ static void unix_time_follows_the_samples(void **state)
     close_both(reader, &f);
 }
 
+// Long segments, borders and rows far from each other, as a scan sees them: in
+// blocks that the decoder converts at once, one by one, and half and half.
+UNIT_TEST(a_column_of_times_is_that_of_its_ticks)
+{
+    enum { ROWS = 1000, SEGMENTS = 5 };
+    static const uint64_t spans[SEGMENTS][2] = {
+        { 2600000001, 1000000000 },
+        { UINT64_C(1) << 40, (UINT64_C(1) << 40) + 12345 },
+        { 77, 1000 },
+        { 1000000007, 3000000011 },
+        { 25000000000, 9999999967 },
+    };
+    uint64_t starts[ROWS], random = 88172645463325252u, tick = 9, ns = 100;
+    forge f;
+    forge_open(&f, 9);
+    forge_sample(&f, 0, 1, tick, ns, 0);
+    for (size_t i = 0; i < SEGMENTS; i++) {
+        tick += spans[i][0];
+        ns += spans[i][1];
+        forge_sample(&f, 0, 1, tick, ns, 0);
+    }
+    const uint64_t last = tick + 5000000000;
+    uint64_t at = 9;
+    for (int row = 0; row < ROWS; row++) {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        at += random % 50 ? random % 1000 : random % (last / 20);
+        if (at > last) at = 9 + random % (last - 9);
+        starts[row] = at;
+    }
+    forge_events(&f, 4, 2, ROWS, 9, last);
+    forge_column(&f, 1, FORGE_PACK, FORGE_PLAIN, starts);
+    forge_events_end(&f);
+    ts_reader *const reader = open_forge(&f);
+    ts_columns columns = { 0 };
+    assert_int_equal(ts_reader_decode(reader, 1 + SEGMENTS, &columns), TS_OK);
+    for (int row = 0; row < ROWS; row++)
+        assert_int_equal(columns.start_ns[row],
+                         ts_reader_time_ns(reader, 0, starts[row]));
+    ts_columns_close(reader, &columns);
+    close_both(reader, &f);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(between_two_samples_time_is_linear_and_rounds_down),
-        cmocka_unit_test(decoded_times_equal_exact_division),
-        cmocka_unit_test(rows_may_lie_in_several_segments),
-        cmocka_unit_test(one_sample_counts_by_type_or_frequency),
-        cmocka_unit_test(without_any_sample_ticks_count_from_the_start),
-        cmocka_unit_test(a_device_has_a_clock_of_its_own),
-        cmocka_unit_test(samples_of_many_clocks_may_be_mixed),
-        cmocka_unit_test(samples_that_run_backwards_are_skipped_and_reported),
-        cmocka_unit_test(ticks_may_pass_zero),
-        cmocka_unit_test(times_out_of_range_stay_at_the_range),
-        cmocka_unit_test(unix_time_follows_the_samples),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

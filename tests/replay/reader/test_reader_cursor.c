@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 #include "tests/replay/reader/sbt_rows.h"
 #include "tests/replay/reader/sbt_storm.h"
@@ -99,9 +99,8 @@ static void check_cursor(ts_reader *reader, const ts_filter *filter)
     free(all);
 }
 
-static void a_cursor_keeps_the_promised_order(void **state)
+UNIT_TEST(a_cursor_keeps_the_promised_order)
 {
-    (void)state;
     forge f;
     storm_forge(&f);
     ts_reader *const reader = storm_open(&f);
@@ -112,9 +111,8 @@ static void a_cursor_keeps_the_promised_order(void **state)
 }
 
 // Enough rows for the radix sort, over a range of several digits.
-static void a_large_chunk_is_put_in_order_too(void **state)
+UNIT_TEST(a_large_chunk_is_put_in_order_too)
 {
-    (void)state;
     enum { MANY = 5000 };
     static uint64_t starts[MANY], tracks[MANY];
     for (int spread = 0; spread <= 40; spread += 8) {
@@ -147,9 +145,8 @@ static void a_large_chunk_is_put_in_order_too(void **state)
     }
 }
 
-static void a_filter_gives_what_it_says(void **state)
+UNIT_TEST(a_filter_gives_what_it_says)
 {
-    (void)state;
     const uint32_t tracks[] = { 3, 1, 99 };
     const ts_filter filters[] = {
         { .kinds = TS_FILTER(KERNEL) },
@@ -174,9 +171,8 @@ static void a_filter_gives_what_it_says(void **state)
     forge_close(&f);
 }
 
-static void a_filter_that_matches_nothing_gives_nothing(void **state)
+UNIT_TEST(a_filter_that_matches_nothing_gives_nothing)
 {
-    (void)state;
     const uint32_t none = 0;
     const ts_filter filters[] = {
         { .tracks = &none, .track_count = 0 },
@@ -199,9 +195,8 @@ static void a_filter_that_matches_nothing_gives_nothing(void **state)
 }
 
 // Zones of the same time: the one around comes first.
-static void a_zone_comes_before_those_inside_it(void **state)
+UNIT_TEST(a_zone_comes_before_those_inside_it)
 {
-    (void)state;
     const forge_zone zones[] = {
         { 1000, 1000, 3 },
         { 1000, 1000, 2 },
@@ -223,9 +218,8 @@ static void a_zone_comes_before_those_inside_it(void **state)
     forge_close(&f);
 }
 
-static void a_damaged_chunk_is_skipped_and_reported_at_the_end(void **state)
+UNIT_TEST(a_damaged_chunk_is_skipped_and_reported_at_the_end)
 {
-    (void)state;
     forge f;
     storm_forge(&f);
     f.bytes[f.chunks[20] + 100] ^= 1;
@@ -246,13 +240,5 @@ static void a_damaged_chunk_is_skipped_and_reported_at_the_end(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cursor_keeps_the_promised_order),
-        cmocka_unit_test(a_large_chunk_is_put_in_order_too),
-        cmocka_unit_test(a_filter_gives_what_it_says),
-        cmocka_unit_test(a_filter_that_matches_nothing_gives_nothing),
-        cmocka_unit_test(a_zone_comes_before_those_inside_it),
-        cmocka_unit_test(a_damaged_chunk_is_skipped_and_reported_at_the_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 #include "tests/replay/reader/sbt_rows.h"
 #include "tests/replay/reader/sbt_sample.h"
@@ -13,7 +13,6 @@ static rows truth;
 
 static int forge_once(void **state)
 {
-    (void)state;
     sample_forge(&sample);
     truth = rows_read(sample.bytes, sample.size, false);
     return truth.reported;
@@ -21,7 +20,6 @@ static int forge_once(void **state)
 
 static int forget(void **state)
 {
-    (void)state;
     rows_close(&truth);
     forge_close(&sample);
     return 0;
@@ -36,9 +34,8 @@ static void check_rows(const rows *all, const char *what, size_t offset)
         fail_msg("%s at %zu: something is missing silently", what, offset);
 }
 
-static void every_truncation_gives_true_events_and_is_reported(void **state)
+UNIT_TEST(every_truncation_gives_true_events_and_is_reported)
 {
-    (void)state;
     for (size_t size = 0; size < sample.size; size++) {
         uint8_t *const cut = malloc(size + 1); // exact, for the sanitizer
         memcpy(cut, sample.bytes, size);
@@ -52,9 +49,8 @@ static void every_truncation_gives_true_events_and_is_reported(void **state)
     }
 }
 
-static void every_flipped_byte_gives_true_events_or_is_reported(void **state)
+UNIT_TEST(every_flipped_byte_gives_true_events_or_is_reported)
 {
-    (void)state;
     for (size_t i = 0; i < sample.size; i++) {
         const uint8_t bit = (uint8_t)(1 << i % 8);
         for (int no_index = 0; no_index < 2; no_index++) {
@@ -68,9 +64,8 @@ static void every_flipped_byte_gives_true_events_or_is_reported(void **state)
     }
 }
 
-static void every_chunk_can_be_lost_and_only_it_is(void **state)
+UNIT_TEST(every_chunk_can_be_lost_and_only_it_is)
 {
-    (void)state;
     for (size_t i = 0; i < sample.chunk_count; i++) {
         uint8_t *const chunk = sample.bytes + sample.chunks[i];
         chunk[0] ^= 1;
@@ -84,9 +79,8 @@ static void every_chunk_can_be_lost_and_only_it_is(void **state)
     }
 }
 
-static void a_missing_chunk_is_noticed_by_the_sequence(void **state)
+UNIT_TEST(a_missing_chunk_is_noticed_by_the_sequence)
 {
-    (void)state;
     for (size_t i = 0; i + 1 < sample.chunk_count; i++) {
         const size_t from = sample.chunks[i];
         const size_t stored = (size_t)forge_get(sample.bytes + from + 40, 4);
@@ -103,9 +97,8 @@ static void a_missing_chunk_is_noticed_by_the_sequence(void **state)
     }
 }
 
-static void a_chunk_that_stands_twice_is_read_once(void **state)
+UNIT_TEST(a_chunk_that_stands_twice_is_read_once)
 {
-    (void)state;
     forge f;
     forge_open(&f, 1000);
     sample_zones(&f, 2);
@@ -132,9 +125,8 @@ static ts_reader *open_bytes(const uint8_t *bytes, size_t size)
     return reader;
 }
 
-static void damage_tells_where_and_how_much(void **state)
+UNIT_TEST(damage_tells_where_and_how_much)
 {
-    (void)state;
     const size_t at = sample.chunks[12], next = sample.chunks[13];
     ts_damage damage;
     sample.bytes[at + 70] ^= 1;
@@ -165,9 +157,8 @@ static void damage_tells_where_and_how_much(void **state)
     ts_reader_close(reader);
 }
 
-static void a_damaged_file_header_costs_nothing(void **state)
+UNIT_TEST(a_damaged_file_header_costs_nothing)
 {
-    (void)state;
     for (size_t i = 8; i < 64; i++) {
         sample.bytes[i] ^= 0x55;
         rows all = rows_read(sample.bytes, sample.size, false);
@@ -196,9 +187,8 @@ static ts_result open_result(const uint8_t *bytes, size_t size)
     return result;
 }
 
-static void what_is_no_trace_is_refused(void **state)
+UNIT_TEST(what_is_no_trace_is_refused)
 {
-    (void)state;
     forge f;
     forge_open(&f, 1);
     assert_int_equal(open_result(f.bytes, 64), TS_OK);
@@ -227,9 +217,8 @@ static void what_is_no_trace_is_refused(void **state)
 }
 
 // Garbage between chunks, of any length, costs no chunk.
-static void garbage_between_chunks_is_skipped(void **state)
+UNIT_TEST(garbage_between_chunks_is_skipped)
 {
-    (void)state;
     for (size_t size = 1; size < 200; size += 13) {
         forge f;
         uint8_t garbage[200];
@@ -259,9 +248,8 @@ static void garbage_between_chunks_is_skipped(void **state)
 
 // Headers every 64 bytes, each of which claims the rest of the file: hashing
 // all of these claims would take minutes.
-static void a_file_of_false_headers_is_given_up_in_time(void **state)
+UNIT_TEST(a_file_of_false_headers_is_given_up_in_time)
 {
-    (void)state;
     enum { SIZE = 16 << 20 };
     uint8_t *const bytes = calloc(1, SIZE);
     memcpy(bytes, sample.bytes, 64);
@@ -286,9 +274,8 @@ static void a_file_of_false_headers_is_given_up_in_time(void **state)
 // Changes one byte of every chunk and makes the checksums right again: the
 // reader sees rules broken behind valid checksums. It must not crash, and
 // what it shows is read to the end.
-static void wrong_contents_with_right_checksums_are_survived(void **state)
+UNIT_TEST(wrong_contents_with_right_checksums_are_survived)
 {
-    (void)state;
     uint8_t *const bytes = malloc(sample.size);
     for (size_t i = 0; i < sample.chunk_count; i++) {
         const size_t from = sample.chunks[i];
@@ -306,20 +293,37 @@ static void wrong_contents_with_right_checksums_are_survived(void **state)
     free(bytes);
 }
 
+// Opened by the top of its index.
+static void check_lazy(const forge *f, size_t size, const rows *whole)
+{
+    const ts_reader_desc desc = {
+        .bytes = f->bytes, .size = size, .threads = 1, .lazy = true
+    };
+    rows all = rows_of_desc(&desc);
+    if (all.opened != TS_OK) return;
+    assert_true(rows_within(&all, whole, all.reported));
+    assert_true(all.reported || rows_same(&all, whole));
+    rows_close(&all);
+}
+
+UNIT_TEST(a_broken_trace_that_is_opened_by_its_top_gives_true_events)
+{
+    forge f;
+    sample_forge_with(&f, true);
+    rows whole = rows_read(f.bytes, f.size, false);
+    assert_false(whole.reported);
+    check_lazy(&f, f.size, &whole);
+    for (size_t i = 0; i < f.size; i++) {
+        f.bytes[i] ^= (uint8_t)(1 << i % 8);
+        check_lazy(&f, f.size, &whole);
+        f.bytes[i] ^= (uint8_t)(1 << i % 8);
+        check_lazy(&f, i, &whole);
+    }
+    rows_close(&whole);
+    forge_close(&f);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_truncation_gives_true_events_and_is_reported),
-        cmocka_unit_test(every_flipped_byte_gives_true_events_or_is_reported),
-        cmocka_unit_test(every_chunk_can_be_lost_and_only_it_is),
-        cmocka_unit_test(a_missing_chunk_is_noticed_by_the_sequence),
-        cmocka_unit_test(a_chunk_that_stands_twice_is_read_once),
-        cmocka_unit_test(damage_tells_where_and_how_much),
-        cmocka_unit_test(a_damaged_file_header_costs_nothing),
-        cmocka_unit_test(what_is_no_trace_is_refused),
-        cmocka_unit_test(garbage_between_chunks_is_skipped),
-        cmocka_unit_test(a_file_of_false_headers_is_given_up_in_time),
-        cmocka_unit_test(wrong_contents_with_right_checksums_are_survived),
-    };
-    return cmocka_run_group_tests(tests, forge_once, forget);
+    return unit_run(forge_once, forget);
 }

@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 #include "tests/replay/reader/sbt_rows.h"
 #include "tests/replay/reader/sbt_sample.h"
@@ -23,9 +23,8 @@ static void close_both(ts_reader *reader, forge *f)
     forge_close(f);
 }
 
-static void a_later_definition_replaces_an_earlier_one(void **state)
+UNIT_TEST(a_later_definition_replaces_an_earlier_one)
 {
-    (void)state;
     forge f;
     forge_open(&f, 1);
     forge_name(&f, 9, "late");
@@ -58,17 +57,14 @@ static size_t most_memory; // that a single request asked for
 
 static void *watch(void *user, void *ptr, size_t old_size, size_t new_size)
 {
-    (void)user;
-    (void)old_size;
     if (new_size > most_memory) most_memory = new_size;
     if (new_size) return realloc(ptr, new_size);
     free(ptr);
     return NULL;
 }
 
-static void ids_all_over_the_place_cost_no_memory(void **state)
+UNIT_TEST(ids_all_over_the_place_cost_no_memory)
 {
-    (void)state;
     forge f;
     forge_open(&f, 1);
     forge_begin(&f, FORGE_NAMES);
@@ -98,9 +94,8 @@ static void ids_all_over_the_place_cost_no_memory(void **state)
     close_both(reader, &f);
 }
 
-static void dictionaries_give_what_was_put_in(void **state)
+UNIT_TEST(dictionaries_give_what_was_put_in)
 {
-    (void)state;
     forge f;
     forge_open(&f, SAMPLE_START);
     sample_dictionaries(&f);
@@ -133,9 +128,8 @@ static void dictionaries_give_what_was_put_in(void **state)
     close_both(reader, &f);
 }
 
-static void a_site_without_a_name_is_called_by_its_function(void **state)
+UNIT_TEST(a_site_without_a_name_is_called_by_its_function)
 {
-    (void)state;
     const uint64_t site[] = { 0, 0, 1, 2, 3, 0 };
     forge f;
     forge_open(&f, 1);
@@ -148,9 +142,8 @@ static void a_site_without_a_name_is_called_by_its_function(void **state)
     close_both(reader, &f);
 }
 
-static void metadata_keeps_the_last_value_of_a_key(void **state)
+UNIT_TEST(metadata_keeps_the_last_value_of_a_key)
 {
-    (void)state;
     const double pi = 3.14;
     uint64_t bits;
     memcpy(&bits, &pi, 8);
@@ -185,10 +178,9 @@ static void metadata_keeps_the_last_value_of_a_key(void **state)
     close_both(reader, &f);
 }
 
-static void losses_add_up_by_track_cause_and_detail(void **state)
+UNIT_TEST(losses_add_up_by_track_cause_and_detail)
 {
-    (void)state;
-    const uint64_t told[][7] = {
+    const uint64_t losses[][7] = {
         { 2, 1, 0, 5, 1100, 1200, 0 },    { 2, 1, 0, 6, 1050, 1150, 0 },
         { 2, 1, 3, 1, 1100, 1100, 0 },    { 1, 64, 0, 9, 1000, 1300, 77 },
         { 2, 63, 0, 100, 1000, 1000, 0 }, // of a later version
@@ -198,7 +190,7 @@ static void losses_add_up_by_track_cause_and_detail(void **state)
     forge_sample(&f, 0, 3, 1000, 0, 0);
     forge_begin(&f, FORGE_LOSS);
     for (size_t i = 0; i < 5; i++)
-        forge_numbers(&f, (uint32_t)told[i][0], 2, 6, &told[i][1]);
+        forge_numbers(&f, (uint32_t)losses[i][0], 2, 6, &losses[i][1]);
     forge_end(&f);
     ts_reader *const reader = open_forge(&f);
     ts_loss_row row;
@@ -215,9 +207,8 @@ static void losses_add_up_by_track_cause_and_detail(void **state)
     close_both(reader, &f);
 }
 
-static void blobs_are_found_by_their_hash(void **state)
+UNIT_TEST(blobs_are_found_by_their_hash)
 {
-    (void)state;
     char bytes[3000];
     forge f;
     memset(bytes, 'x', sizeof bytes);
@@ -264,9 +255,8 @@ static void blobs_are_found_by_their_hash(void **state)
 
 #ifdef TRACESMITH_ZSTD
 // The sample again with every payload compressed gives the same.
-static void compressed_chunks_read_like_plain_ones(void **state)
+UNIT_TEST(compressed_chunks_read_like_plain_ones)
 {
-    (void)state;
     forge plain, packed;
     sample_forge(&plain);
     forge_open(&packed, SAMPLE_START);
@@ -308,9 +298,8 @@ static void compressed_chunks_read_like_plain_ones(void **state)
 }
 
 // What is compressed may say that it has any size.
-static void blobs_are_inflated_up_to_a_bound_and_freed(void **state)
+UNIT_TEST(blobs_are_inflated_up_to_a_bound_and_freed)
 {
-    (void)state;
     static uint8_t bytes[3][5000];
     uint64_t keys[3][2];
     forge f;
@@ -367,9 +356,8 @@ static void add_image(forge *f, uint32_t id)
 }
 
 // They are bounded together; one that is damaged takes nothing of that.
-static void captures_behind_a_damaged_one_are_read(void **state)
+UNIT_TEST(captures_behind_a_damaged_one_are_read)
 {
-    (void)state;
     forge f;
     forge_open(&f, 0);
     add_image(&f, 1);
@@ -402,19 +390,5 @@ static void captures_behind_a_damaged_one_are_read(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_later_definition_replaces_an_earlier_one),
-        cmocka_unit_test(ids_all_over_the_place_cost_no_memory),
-        cmocka_unit_test(dictionaries_give_what_was_put_in),
-        cmocka_unit_test(a_site_without_a_name_is_called_by_its_function),
-        cmocka_unit_test(metadata_keeps_the_last_value_of_a_key),
-        cmocka_unit_test(losses_add_up_by_track_cause_and_detail),
-        cmocka_unit_test(blobs_are_found_by_their_hash),
-#ifdef TRACESMITH_ZSTD
-        cmocka_unit_test(compressed_chunks_read_like_plain_ones),
-        cmocka_unit_test(blobs_are_inflated_up_to_a_bound_and_freed),
-        cmocka_unit_test(captures_behind_a_damaged_one_are_read),
-#endif
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

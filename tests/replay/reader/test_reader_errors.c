@@ -11,7 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 #include "tests/replay/reader/sbt_forge_events.h"
 #include "tracesmith_replay.h"
@@ -295,9 +295,8 @@ static void save(const char *path, const void *bytes, size_t size)
     assert_int_equal(fclose(file), 0);
 }
 
-static void every_broken_rule_is_refused_as_it_always_was(void **state)
+UNIT_TEST(every_broken_rule_is_refused_as_it_always_was)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char trace[96], words[96], text[4096], wanted[4096];
         static uint8_t bytes[1 << 16];
@@ -323,9 +322,8 @@ static void every_broken_rule_is_refused_as_it_always_was(void **state)
 }
 
 // Ids of a later version fill a chunk up to what it may have.
-static void as_many_columns_as_may_be_are_read(void **state)
+UNIT_TEST(as_many_columns_as_may_be_are_read)
 {
-    (void)state;
     const forge_bytes nothing = { NULL, 0, 0 };
     const uint64_t starts[] = { 1015, 1016 };
     forge f;
@@ -349,9 +347,5 @@ static void as_many_columns_as_may_be_are_read(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_broken_rule_is_refused_as_it_always_was),
-        cmocka_unit_test(as_many_columns_as_may_be_are_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 #include "tests/replay/reader/sbt_rows.h"
 
@@ -57,9 +57,8 @@ static void check_file(const char *path)
     free(bytes);
 }
 
-static void golden_traces_give_true_events_whatever_is_broken(void **state)
+UNIT_TEST(golden_traces_give_true_events_whatever_is_broken)
 {
-    (void)state;
     glob_t files;
     assert_int_equal(glob("tests/golden/*.sbt", 0, NULL, &files), 0);
     for (size_t i = 0; i < files.gl_pathc; i++)
@@ -70,8 +69,5 @@ static void golden_traces_give_true_events_whatever_is_broken(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden_traces_give_true_events_whatever_is_broken),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

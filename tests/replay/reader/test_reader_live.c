@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 #include "tests/replay/reader/sbt_rows.h"
 #include "tests/replay/reader/sbt_sample.h"
@@ -17,14 +17,12 @@ static char folder[64];
 
 static int make_folder(void **state)
 {
-    (void)state;
     strcpy(folder, "/tmp/reader_live.XXXXXX");
     return mkdtemp(folder) ? 0 : -1;
 }
 
 static int remove_folder(void **state)
 {
-    (void)state;
     return rmdir(folder);
 }
 
@@ -83,9 +81,8 @@ static void end_writer(pid_t child)
 
 // Byte by byte a trace grows; at every moment the events of the whole chunks
 // are there, and nothing is called damage.
-static void a_live_trace_grows_without_damage(void **state)
+UNIT_TEST(a_live_trace_grows_without_damage)
 {
-    (void)state;
     char path[128], sidecar[128];
     forge f;
     sample_forge(&f);
@@ -126,9 +123,8 @@ static void a_live_trace_grows_without_damage(void **state)
     forge_close(&f);
 }
 
-static void what_was_handed_out_survives_a_refresh(void **state)
+UNIT_TEST(what_was_handed_out_survives_a_refresh)
 {
-    (void)state;
     char path[128];
     forge f;
     sample_forge(&f);
@@ -164,9 +160,8 @@ static void what_was_handed_out_survives_a_refresh(void **state)
     forge_close(&f);
 }
 
-static void a_dead_writers_torn_chunk_is_damage_until_it_is_mended(void **state)
+UNIT_TEST(a_dead_writers_torn_chunk_is_damage_until_it_is_mended)
 {
-    (void)state;
     char path[128];
     forge f;
     sample_forge(&f);
@@ -188,9 +183,8 @@ static void a_dead_writers_torn_chunk_is_damage_until_it_is_mended(void **state)
     forge_close(&f);
 }
 
-static void a_writers_death_is_noticed(void **state)
+UNIT_TEST(a_writers_death_is_noticed)
 {
-    (void)state;
     char path[128], sidecar[128];
     forge f;
     sample_forge(&f);
@@ -218,7 +212,6 @@ static size_t used;
 
 static void *metered(void *user, void *ptr, size_t old_size, size_t new_size)
 {
-    (void)user;
     used += new_size - old_size;
     if (new_size) return realloc(ptr, new_size);
     free(ptr);
@@ -226,9 +219,8 @@ static void *metered(void *user, void *ptr, size_t old_size, size_t new_size)
 }
 
 // A trace that is followed for hours gets more and more clock samples.
-static void watching_a_trace_for_long_takes_little_memory(void **state)
+UNIT_TEST(watching_a_trace_for_long_takes_little_memory)
 {
-    (void)state;
     enum { REFRESHES = 1000 };
     char path[128];
     forge f;
@@ -257,9 +249,8 @@ static void watching_a_trace_for_long_takes_little_memory(void **state)
     forge_close(&f);
 }
 
-static void a_pipe_is_read_to_its_end(void **state)
+UNIT_TEST(a_pipe_is_read_to_its_end)
 {
-    (void)state;
     char path[32];
     int ends[2];
     forge f;
@@ -319,9 +310,8 @@ static void flip_payloads(const char *path, const forge *f)
 
 // The owner of a trace may truncate it at any time; readers do not die of
 // SIGBUS.
-static void a_file_that_is_cut_short_meanwhile_is_damaged(void **state)
+UNIT_TEST(a_file_that_is_cut_short_meanwhile_is_damaged)
 {
-    (void)state;
     ts_reader *reader;
     ts_damage damage;
     rows all = rows_after(cut_short, &reader);
@@ -333,9 +323,8 @@ static void a_file_that_is_cut_short_meanwhile_is_damaged(void **state)
 }
 
 // What was valid when the trace was opened is checked again when it is read.
-static void a_file_that_changes_meanwhile_is_damaged(void **state)
+UNIT_TEST(a_file_that_changes_meanwhile_is_damaged)
 {
-    (void)state;
     ts_reader *reader;
     ts_damage damage;
     rows all = rows_after(flip_payloads, &reader);
@@ -348,16 +337,5 @@ static void a_file_that_changes_meanwhile_is_damaged(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_that_is_cut_short_meanwhile_is_damaged),
-        cmocka_unit_test(a_file_that_changes_meanwhile_is_damaged),
-        cmocka_unit_test(a_live_trace_grows_without_damage),
-        cmocka_unit_test(what_was_handed_out_survives_a_refresh),
-        cmocka_unit_test(
-            a_dead_writers_torn_chunk_is_damage_until_it_is_mended),
-        cmocka_unit_test(a_writers_death_is_noticed),
-        cmocka_unit_test(watching_a_trace_for_long_takes_little_memory),
-        cmocka_unit_test(a_pipe_is_read_to_its_end),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return unit_run(make_folder, remove_folder);
 }

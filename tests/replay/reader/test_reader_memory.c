@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 #include <limits.h>
 
@@ -47,8 +47,6 @@ static void *metered(void *user, void *ptr, size_t old_size, size_t new_size)
 
 static void ignore(const ts_columns *columns, uint32_t thread, void *user)
 {
-    (void)columns;
-    (void)thread;
     ++*(size_t *)user;
 }
 
@@ -106,9 +104,8 @@ static bool run(const forge *f, long allowed, bool always, bool damaged)
     return m.refused;
 }
 
-static void every_allocation_may_fail(void **state)
+UNIT_TEST(every_allocation_may_fail)
 {
-    (void)state;
     forge f;
     sample_forge(&f);
     for (int always = 0; always < 2; always++) {
@@ -120,9 +117,8 @@ static void every_allocation_may_fail(void **state)
     forge_close(&f);
 }
 
-static void every_allocation_may_fail_on_a_damaged_trace(void **state)
+UNIT_TEST(every_allocation_may_fail_on_a_damaged_trace)
 {
-    (void)state;
     forge f;
     sample_forge(&f);
     f.bytes[f.chunks[15] + 90] ^= 1;
@@ -136,9 +132,8 @@ static void every_allocation_may_fail_on_a_damaged_trace(void **state)
 }
 
 // Whichever event of a cursor was the last that was asked for.
-static void a_cursor_may_be_closed_before_its_end(void **state)
+UNIT_TEST(a_cursor_may_be_closed_before_its_end)
 {
-    (void)state;
     bool more = true;
     size_t wanted = 0;
     forge f;
@@ -166,10 +161,5 @@ static void a_cursor_may_be_closed_before_its_end(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(a_cursor_may_be_closed_before_its_end),
-        cmocka_unit_test(every_allocation_may_fail_on_a_damaged_trace),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

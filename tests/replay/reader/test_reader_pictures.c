@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 #include "tests/replay/reader/sbt_forge_events.h"
 #include "tracesmith_replay.h"
@@ -30,9 +30,8 @@ static ts_reader *open_forged(const forge *f)
     return reader;
 }
 
-static void pictures_of_tracks_are_read(void **state)
+UNIT_TEST(pictures_of_tracks_are_read)
 {
-    (void)state;
     for (uint32_t count = 1; count <= 16; count *= 2) {
         forge f;
         forge_two(&f, count);
@@ -58,9 +57,8 @@ static void pictures_of_tracks_are_read(void **state)
     }
 }
 
-static void other_chunks_have_none(void **state)
+UNIT_TEST(other_chunks_have_none)
 {
-    (void)state;
     forge f;
     forge_two(&f, 16);
     ts_reader *const reader = open_forged(&f);
@@ -76,9 +74,8 @@ static void other_chunks_have_none(void **state)
 
 // Whatever of the pictures' header differs from the events', they are not those
 // of the chunk; whatever contradicts itself is damage.
-static void wrong_pictures_are_not_used(void **state)
+UNIT_TEST(wrong_pictures_are_not_used)
 {
-    (void)state;
     static const struct {
         size_t offset; // in the chunk
         uint8_t value;
@@ -111,9 +108,8 @@ static void wrong_pictures_are_not_used(void **state)
     }
 }
 
-static void a_short_chunk_of_pictures_is_damage(void **state)
+UNIT_TEST(a_short_chunk_of_pictures_is_damage)
 {
-    (void)state;
     forge f;
     forge_open(&f, 1000);
     forge_mixed(&f, streams, 1000);
@@ -135,11 +131,5 @@ static void a_short_chunk_of_pictures_is_damage(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pictures_of_tracks_are_read),
-        cmocka_unit_test(other_chunks_have_none),
-        cmocka_unit_test(wrong_pictures_are_not_used),
-        cmocka_unit_test(a_short_chunk_of_pictures_is_damage),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

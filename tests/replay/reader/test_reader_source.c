@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 #include "tests/replay/reader/sbt_far.h"
 #include "tests/replay/reader/sbt_rows.h"
@@ -95,9 +95,8 @@ static void check_same(const char *path, source whole)
     }
 }
 
-static void golden_traces_are_the_same_through_a_function(void **state)
+UNIT_TEST(golden_traces_are_the_same_through_a_function)
 {
-    (void)state;
     each_golden_trace(check_same);
 }
 
@@ -121,15 +120,13 @@ static void check_failures(const char *path, source whole)
     rows_close(&truth);
 }
 
-static void reading_that_fails_is_reported_and_makes_up_nothing(void **state)
+UNIT_TEST(reading_that_fails_is_reported_and_makes_up_nothing)
 {
-    (void)state;
     each_golden_trace(check_failures);
 }
 
-static void a_failure_is_named_and_the_chunk_can_be_read_later(void **state)
+UNIT_TEST(a_failure_is_named_and_the_chunk_can_be_read_later)
 {
-    (void)state;
     forge f;
     sample_forge(&f);
     source s = { .bytes = f.bytes, .size = f.size };
@@ -162,9 +159,8 @@ static int64_t read_too_much(void *user, uint64_t offset, void *to, size_t size)
     return got == (int64_t)size ? got + 1 : got;
 }
 
-static void a_function_that_claims_more_than_there_is_room_fails(void **state)
+UNIT_TEST(a_function_that_claims_more_than_there_is_room_fails)
 {
-    (void)state;
     forge f;
     sample_forge(&f);
     source s = { .bytes = f.bytes, .size = f.size };
@@ -175,9 +171,8 @@ static void a_function_that_claims_more_than_there_is_room_fails(void **state)
 }
 
 // After each chunk that is added, the reader has the rows of the trace so far.
-static void a_trace_that_grows_is_followed(void **state)
+UNIT_TEST(a_trace_that_grows_is_followed)
 {
-    (void)state;
     forge f;
     sample_forge(&f);
     source s = { .bytes = f.bytes, .size = f.chunks[0] };
@@ -207,9 +202,8 @@ static void a_trace_that_grows_is_followed(void **state)
     forge_close(&f);
 }
 
-static void without_a_length_a_trace_does_not_grow(void **state)
+UNIT_TEST(without_a_length_a_trace_does_not_grow)
 {
-    (void)state;
     forge f;
     sample_forge(&f);
     source s = { .bytes = f.bytes, .size = f.chunks[0] };
@@ -223,9 +217,8 @@ static void without_a_length_a_trace_does_not_grow(void **state)
     forge_close(&f);
 }
 
-static void a_trace_beyond_four_gigabytes_is_read_by_ranges(void **state)
+UNIT_TEST(a_trace_beyond_four_gigabytes_is_read_by_ranges)
 {
-    (void)state;
     far_trace far;
     far_open(&far);
     const ts_reader_desc desc = far_desc(&far);
@@ -246,14 +239,5 @@ static void a_trace_beyond_four_gigabytes_is_read_by_ranges(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(golden_traces_are_the_same_through_a_function),
-        cmocka_unit_test(reading_that_fails_is_reported_and_makes_up_nothing),
-        cmocka_unit_test(a_failure_is_named_and_the_chunk_can_be_read_later),
-        cmocka_unit_test(a_function_that_claims_more_than_there_is_room_fails),
-        cmocka_unit_test(a_trace_that_grows_is_followed),
-        cmocka_unit_test(without_a_length_a_trace_does_not_grow),
-        cmocka_unit_test(a_trace_beyond_four_gigabytes_is_read_by_ranges),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

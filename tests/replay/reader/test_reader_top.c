@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <unistd.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 #include "tests/replay/reader/sbt_rows.h"
 #include "tests/replay/reader/sbt_sample.h"
@@ -35,9 +35,8 @@ static void expect_same_info(const ts_reader *a, const ts_reader *b)
     assert_int_equal(ts_reader_damage_count(a), 0);
 }
 
-static void the_top_tells_what_the_index_tells(void **state)
+UNIT_TEST(the_top_tells_what_the_index_tells)
 {
-    (void)state;
     forge f;
     sample_forge_with(&f, true);
     ts_reader_desc desc = lazy(&f);
@@ -53,9 +52,23 @@ static void the_top_tells_what_the_index_tells(void **state)
     forge_close(&f);
 }
 
-static void the_top_has_pictures_of_tracks(void **state)
+UNIT_TEST(the_index_is_read_by_parts_even_if_none_is_asked_for)
 {
-    (void)state;
+    forge f;
+    sample_forge_with(&f, true);
+    const ts_reader_desc desc = lazy(&f);
+    ts_reader *const reader = open_desc(&desc);
+    int calls = 1;
+    while (ts_reader_index_parts(reader, 0) == TS_ERR_BUSY && calls < 9)
+        calls++;
+    assert_in_range(calls, 1, 8);
+    assert_int_equal(ts_reader_index_parts(reader, 0), TS_OK);
+    ts_reader_close(reader);
+    forge_close(&f);
+}
+
+UNIT_TEST(the_top_has_pictures_of_tracks)
+{
     forge f;
     sample_forge_with(&f, true);
     const ts_reader_desc desc = lazy(&f);
@@ -100,9 +113,8 @@ static int64_t read_counted(void *user, uint64_t offset, void *to, size_t size)
     return (int64_t)size;
 }
 
-static void the_open_reads_the_top_alone(void **state)
+UNIT_TEST(the_open_reads_the_top_alone)
 {
-    (void)state;
     forge f;
     sample_forge_with(&f, true);
     counted c = { &f, 0 };
@@ -122,39 +134,9 @@ static void the_open_reads_the_top_alone(void **state)
     forge_close(&f);
 }
 
-static void check_broken(const forge *f, size_t size, const rows *truth)
-{
-    ts_reader_desc desc = lazy(f);
-    desc.size = size;
-    rows all = rows_of_desc(&desc);
-    if (all.opened != TS_OK) return;
-    assert_true(rows_within(&all, truth, all.reported));
-    assert_true(all.reported || rows_same(&all, truth));
-    rows_close(&all);
-}
-
-static void whatever_is_broken_true_events_are_read(void **state)
-{
-    (void)state;
-    forge f;
-    sample_forge_with(&f, true);
-    rows truth = rows_read(f.bytes, f.size, false);
-    assert_false(truth.reported);
-    check_broken(&f, f.size, &truth);
-    for (size_t i = 0; i < f.size; i++) {
-        f.bytes[i] ^= (uint8_t)(1 << i % 8);
-        check_broken(&f, f.size, &truth);
-        f.bytes[i] ^= (uint8_t)(1 << i % 8);
-        check_broken(&f, i, &truth);
-    }
-    rows_close(&truth);
-    forge_close(&f);
-}
-
 // With each field of the top another number, under a right checksum.
-static void a_top_that_lies_about_sizes_is_not_used(void **state)
+UNIT_TEST(a_top_that_lies_about_sizes_is_not_used)
 {
-    (void)state;
     static const uint64_t lies[] = { 0, 1, 255, 3000, 70000, UINT32_MAX };
     forge f;
     sample_forge_with(&f, true);
@@ -180,10 +162,8 @@ static void a_top_that_lies_about_sizes_is_not_used(void **state)
     forge_close(&f);
 }
 
-static void
-a_top_without_dictionaries_or_with_other_chunks_is_not_used(void **state)
+UNIT_TEST(a_top_without_dictionaries_or_with_other_chunks_is_not_used)
 {
-    (void)state;
     forge f;
     sample_forge_with(&f, true);
     const size_t end = f.top + 64 + (size_t)forge_get(f.bytes + f.top + 40, 4);
@@ -219,9 +199,8 @@ static void *metered(void *user, void *ptr, size_t old_size, size_t new_size)
     return NULL;
 }
 
-static void every_allocation_may_fail(void **state)
+UNIT_TEST(every_allocation_may_fail)
 {
-    (void)state;
     forge f;
     sample_forge_with(&f, true);
     meter m;
@@ -258,9 +237,8 @@ static void *count_chunks(void *user)
     return (void *)(uintptr_t)ts_reader_chunk_count(reader);
 }
 
-static void threads_read_the_index_once(void **state)
+UNIT_TEST(threads_read_the_index_once)
 {
-    (void)state;
     enum { THREADS = 4 };
     forge f;
     sample_forge_with(&f, true);
@@ -322,9 +300,8 @@ static void check_top_track(const ts_reader *reader, size_t index)
     }
 }
 
-static void a_recorded_top_tells_what_its_index_tells(void **state)
+UNIT_TEST(a_recorded_top_tells_what_its_index_tells)
 {
-    (void)state;
     char path[] = "/tmp/test_reader_top_XXXXXX";
     const int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -346,17 +323,5 @@ static void a_recorded_top_tells_what_its_index_tells(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_top_tells_what_the_index_tells),
-        cmocka_unit_test(the_top_has_pictures_of_tracks),
-        cmocka_unit_test(the_open_reads_the_top_alone),
-        cmocka_unit_test(whatever_is_broken_true_events_are_read),
-        cmocka_unit_test(a_top_that_lies_about_sizes_is_not_used),
-        cmocka_unit_test(
-            a_top_without_dictionaries_or_with_other_chunks_is_not_used),
-        cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(threads_read_the_index_once),
-        cmocka_unit_test(a_recorded_top_tells_what_its_index_tells),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -42,9 +42,8 @@ static fixture row_with(const ts_replay_desc *desc)
                      sizeof row_calls / sizeof *row_calls, desc, 0);
 }
 
-static void a_window_holds_what_touches_it(void **s)
+UNIT_TEST(a_window_holds_what_touches_it)
 {
-    (void)s;
     const ts_replay_desc desc = { .load_from_ns = 200, .load_to_ns = 400 };
     fixture x = row_with(&desc);
     ts_operation o;
@@ -65,9 +64,8 @@ static void a_window_holds_what_touches_it(void **s)
     work_close(&x);
 }
 
-static void calls_before_a_window_may_be_left_out(void **s)
+UNIT_TEST(calls_before_a_window_may_be_left_out)
 {
-    (void)s;
     const ts_replay_desc desc = { .load_from_ns = 300,
                                   .load_to_ns = 1000,
                                   .load_before_ns = 295 };
@@ -84,9 +82,8 @@ static void calls_before_a_window_may_be_left_out(void **s)
     work_close(&x);
 }
 
-static void windows_that_hold_nothing_are_reported(void **s)
+UNIT_TEST(windows_that_hold_nothing_are_reported)
 {
-    (void)s;
     fixture x;
     work_begin(&x, 0);
     work_add(&x, row, sizeof row / sizeof *row, NULL, 0, 0);
@@ -108,9 +105,8 @@ static void windows_that_hold_nothing_are_reported(void **s)
 }
 
 // Of several files the window is that of the first one's axis.
-static void a_window_is_of_all_files(void **s)
+UNIT_TEST(a_window_is_of_all_files)
 {
-    (void)s;
     const op a[] = { { K, S0, 100, 110, 90, 1, 0, 0, HOST },
                      { K, S0, 200, 210, 190, 2, 0, 0, HOST } };
     const op b[] = { { K, S0, 50, 60, 40, 1, 0, 0, HOST },
@@ -255,9 +251,8 @@ static void overview_as_whole(fixture *x, uint32_t window, uint32_t threads,
     ts_overview_close(overview);
 }
 
-static void windows_add_up_to_the_whole_trace(void **s)
+UNIT_TEST(windows_add_up_to_the_whole_trace)
 {
-    (void)s;
     for (uint64_t seed = 1; seed <= 12; seed++) {
         op ops[OPS];
         call calls[OPS];
@@ -271,9 +266,8 @@ static void windows_add_up_to_the_whole_trace(void **s)
 }
 
 // Tracks that nobody declared are of a device that is not known.
-static void work_of_no_known_device_adds_up_too(void **s)
+UNIT_TEST(work_of_no_known_device_adds_up_too)
 {
-    (void)s;
     op ops[OPS];
     call calls[OPS];
     const uint32_t count = random_work(3, ops, calls);
@@ -286,9 +280,8 @@ static void work_of_no_known_device_adds_up_too(void **s)
 }
 
 // Where nothing goes back further than the margin, causes are the same.
-static void causes_are_those_of_the_whole_trace(void **s)
+UNIT_TEST(causes_are_those_of_the_whole_trace)
 {
-    (void)s;
     op ops[OPS];
     call calls[OPS];
     for (uint32_t i = 0; i < OPS; i++) {
@@ -315,9 +308,8 @@ static void causes_are_those_of_the_whole_trace(void **s)
 
 // A gap that spans many windows, in which other devices work, counts once. The
 // span begins with the first work, not with an earlier call.
-static void a_gap_may_be_longer_than_windows(void **s)
+UNIT_TEST(a_gap_may_be_longer_than_windows)
 {
-    (void)s;
     op ops[102];
     ops[0] = (op){ K, S0, 50, 60, 40, 200, 0, 0, HOST };
     for (uint64_t i = 0; i < 100; i++)
@@ -351,9 +343,8 @@ static void a_gap_may_be_longer_than_windows(void **s)
     work_close(&x);
 }
 
-static void wrong_calls_are_refused(void **s)
+UNIT_TEST(wrong_calls_are_refused)
 {
-    (void)s;
     fixture x;
     ts_overview *overview;
     work_begin(&x, 0);
@@ -367,9 +358,8 @@ static void wrong_calls_are_refused(void **s)
     work_close(&x);
 }
 
-static void every_failing_allocation_is_survived(void **s)
+UNIT_TEST(every_failing_allocation_is_survived)
 {
-    (void)s;
     op ops[OPS];
     call calls[OPS];
     random_work(3, ops, calls);
@@ -394,17 +384,5 @@ static void every_failing_allocation_is_survived(void **s)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_window_holds_what_touches_it),
-        cmocka_unit_test(calls_before_a_window_may_be_left_out),
-        cmocka_unit_test(windows_that_hold_nothing_are_reported),
-        cmocka_unit_test(a_window_is_of_all_files),
-        cmocka_unit_test(windows_add_up_to_the_whole_trace),
-        cmocka_unit_test(work_of_no_known_device_adds_up_too),
-        cmocka_unit_test(causes_are_those_of_the_whole_trace),
-        cmocka_unit_test(a_gap_may_be_longer_than_windows),
-        cmocka_unit_test(wrong_calls_are_refused),
-        cmocka_unit_test(every_failing_allocation_is_survived),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

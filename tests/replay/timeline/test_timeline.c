@@ -3,9 +3,8 @@
 */
 #include "tests/replay/timeline/timeline_forge.h"
 
-static void a_call_after_the_device_ran_dry_is_late(void **s)
+UNIT_TEST(a_call_after_the_device_ran_dry_is_late)
 {
-    (void)s;
     const op ops[] = {
         { K, S0, 10, 20, 5, 1, 0, 0, HOST },
         { K, S0, 50, 60, 45, 2, 0, 0, HOST },
@@ -28,9 +27,8 @@ static void a_call_after_the_device_ran_dry_is_late(void **s)
     timeline_close(&x);
 }
 
-static void a_call_in_time_leaves_the_latency_of_the_launch(void **s)
+UNIT_TEST(a_call_in_time_leaves_the_latency_of_the_launch)
 {
-    (void)s;
     const op ops[] = {
         { K, S0, 10, 20, 5, 1, 0, 0, HOST },
         { K, S0 + 1, 26, 30, 20, 2, 0, 0, HOST }, // as the gap begins
@@ -45,9 +43,8 @@ static void a_call_in_time_leaves_the_latency_of_the_launch(void **s)
     timeline_close(&x);
 }
 
-static void a_sync_is_to_blame_for_half_of_how_late_a_call_was(void **s)
+UNIT_TEST(a_sync_is_to_blame_for_half_of_how_late_a_call_was)
 {
-    (void)s;
     op ops[] = {
         { K, S0, 10, 38, 5, 1, 0, 0, HOST },
         { DS, D0, 8, 40, 8, 0, 0, 0, HOST },
@@ -66,7 +63,7 @@ static void a_sync_is_to_blame_for_half_of_how_late_a_call_was(void **s)
                start == 36 ? TS_IDLE_HOST_SYNC : TS_IDLE_HOST_LATE);
         timeline_close(&x);
     }
-    // Another thread's sync has nothing to do with it.
+    // Another thread'state sync has nothing to do with it.
     ops[1].start = 8;
     ops[1].queued = 8;
     ops[1].thread = OTHER;
@@ -75,9 +72,8 @@ static void a_sync_is_to_blame_for_half_of_how_late_a_call_was(void **s)
     timeline_close(&x);
 }
 
-static void blocks_of_one_gap_add_up(void **s)
+UNIT_TEST(blocks_of_one_gap_add_up)
 {
-    (void)s;
     const op ops[] = {
         { K, S0, 10, 20, 5, 1, 0, 0, HOST },
         { SS, S0, 8, 21, 8, 0, 0, 0, HOST },   // 13
@@ -109,18 +105,16 @@ static void waits_elsewhere(uint8_t kind, ts_idle cause)
     timeline_close(&x);
 }
 
-static void what_another_stream_did_is_distinguished(void **s)
+UNIT_TEST(what_another_stream_did_is_distinguished)
 {
-    (void)s;
     waits_elsewhere(K, TS_IDLE_OTHER_STREAM);
     waits_elsewhere(TS_EVENT_MEMCPY, TS_IDLE_COPY);
     waits_elsewhere(TS_EVENT_MEMSET, TS_IDLE_COPY);
     waits_elsewhere(TS_EVENT_COLLECTIVE, TS_IDLE_COLLECTIVE);
 }
 
-static void the_legacy_default_stream_is_another_stream(void **s)
+UNIT_TEST(the_legacy_default_stream_is_another_stream)
 {
-    (void)s;
     const op ops[] = {
         { K, S0, 1, 10, 0, 0, 0, 0, HOST },
         { K, S0 + 1, 2, 9, 1, 0, 0, 0, HOST },
@@ -133,9 +127,8 @@ static void the_legacy_default_stream_is_another_stream(void **s)
     timeline_close(&x);
 }
 
-static void a_record_that_came_late_makes_its_host_late(void **s)
+UNIT_TEST(a_record_that_came_late_makes_its_host_late)
 {
-    (void)s;
     const op ops[] = {
         { K, S0, 2, 10, 0, 1, 0, 0, HOST },
         { R, S0, 40, 40, 38, 2, 7, 0, OTHER },
@@ -148,9 +141,8 @@ static void a_record_that_came_late_makes_its_host_late(void **s)
     timeline_close(&x);
 }
 
-static void a_host_function_is_the_host(void **s)
+UNIT_TEST(a_host_function_is_the_host)
 {
-    (void)s;
     const op ops[] = {
         { K, S0, 2, 10, 0, 1, 0, 0, HOST },
         { TS_EVENT_HOST_FUNCTION, S0, 11, 40, 1, 2, 0, 0, HOST },
@@ -162,9 +154,8 @@ static void a_host_function_is_the_host(void **s)
     timeline_close(&x);
 }
 
-static void what_nothing_explains_is_said_to_be_unexplained(void **s)
+UNIT_TEST(what_nothing_explains_is_said_to_be_unexplained)
 {
-    (void)s;
     const op ops[] = {
         { K, S0, 1, 2, 0, 0, 0, 0, HOST }, // launches take 1 ns
         { K, S0, 2, 3, 1, 0, 0, 0, HOST },
@@ -186,9 +177,8 @@ static void what_nothing_explains_is_said_to_be_unexplained(void **s)
     timeline_close(&x);
 }
 
-static void a_long_call_is_done_when_it_returns(void **s)
+UNIT_TEST(a_long_call_is_done_when_it_returns)
 {
-    (void)s;
     const op ops[] = {
         { K, S0, 1, 2, 0, 0, 0, 0, HOST },
         { K, S0, 3, 5, 2, 0, 0, 0, HOST },
@@ -203,9 +193,8 @@ static void a_long_call_is_done_when_it_returns(void **s)
     timeline_close(&x);
 }
 
-static void a_call_that_blocks_by_its_name_is_a_sync(void **s)
+UNIT_TEST(a_call_that_blocks_by_its_name_is_a_sync)
 {
-    (void)s;
     const op ops[] = {
         { K, S0, 10, 38, 5, 1, 0, 0, HOST },
         { K, S0, 50, 60, 45, 2, 0, 0, HOST },
@@ -225,9 +214,8 @@ static void a_call_that_blocks_by_its_name_is_a_sync(void **s)
     timeline_close(&x);
 }
 
-static void a_sync_that_comes_when_all_is_done_holds_up_nobody(void **s)
+UNIT_TEST(a_sync_that_comes_when_all_is_done_holds_up_nobody)
 {
-    (void)s;
     const op ops[] = {
         { K, S0, 10, 38, 5, 1, 0, 0, HOST },
         { K, S0, 50, 60, 45, 2, 0, 0, HOST },
@@ -242,9 +230,8 @@ static void a_sync_that_comes_when_all_is_done_holds_up_nobody(void **s)
     timeline_close(&x);
 }
 
-static void a_full_queue_holds_up_what_comes_after_it(void **s)
+UNIT_TEST(a_full_queue_holds_up_what_comes_after_it)
 {
-    (void)s;
     const op ops[] = {
         { K, T0, 1, 5, UNKNOWN, 1, 0, 0, HOST },
         { K, S0, 10, 50, UNKNOWN, 2, 0, 0, HOST },
@@ -269,20 +256,5 @@ static void a_full_queue_holds_up_what_comes_after_it(void **s)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_call_after_the_device_ran_dry_is_late),
-        cmocka_unit_test(a_call_in_time_leaves_the_latency_of_the_launch),
-        cmocka_unit_test(a_sync_is_to_blame_for_half_of_how_late_a_call_was),
-        cmocka_unit_test(blocks_of_one_gap_add_up),
-        cmocka_unit_test(what_another_stream_did_is_distinguished),
-        cmocka_unit_test(the_legacy_default_stream_is_another_stream),
-        cmocka_unit_test(a_record_that_came_late_makes_its_host_late),
-        cmocka_unit_test(a_host_function_is_the_host),
-        cmocka_unit_test(what_nothing_explains_is_said_to_be_unexplained),
-        cmocka_unit_test(a_long_call_is_done_when_it_returns),
-        cmocka_unit_test(a_call_that_blocks_by_its_name_is_a_sync),
-        cmocka_unit_test(a_sync_that_comes_when_all_is_done_holds_up_nobody),
-        cmocka_unit_test(a_full_queue_holds_up_what_comes_after_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

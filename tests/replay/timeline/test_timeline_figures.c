@@ -3,9 +3,8 @@
 */
 #include "tests/replay/timeline/timeline_forge.h"
 
-static void work_is_counted_once_however_much_runs_at_once(void **s)
+UNIT_TEST(work_is_counted_once_however_much_runs_at_once)
 {
-    (void)s;
     const op ops[] = {
         { K, S0, 0, 100, 0, 0, 0, 0, HOST },
         { TS_EVENT_COLLECTIVE, S0 + 1, 40, 160, 39, 0, 0, 0, HOST },
@@ -45,6 +44,8 @@ static void work_is_counted_once_however_much_runs_at_once(void **s)
     assert_int_equal(2, ts_timeline_queue_most(x.timeline, 0, 40, 50));
     assert_int_equal(4, ts_timeline_queue_most(x.timeline, 0, 0, 200));
     assert_int_equal(0, ts_timeline_queue_most(x.timeline, 0, 50, 50));
+    assert_int_equal(0, ts_timeline_issued(x.timeline, 0)); // at its start
+    assert_int_equal(39, ts_timeline_issued(x.timeline, 2));
     assert_int_equal(1 + 60 + 150 + 140 + 150, f->queue_ns);
     const ts_timeline_figures *const all = ts_timeline_total(x.timeline);
     assert_int_equal(191, all->busy_ns);
@@ -53,9 +54,8 @@ static void work_is_counted_once_however_much_runs_at_once(void **s)
     timeline_close(&x);
 }
 
-static void what_is_waited_for_is_in_the_queue_once(void **s)
+UNIT_TEST(what_is_waited_for_is_in_the_queue_once)
 {
-    (void)s;
     const op ops[] = {
         { K, S0, 10, 20, 5, 1, 0, 0, HOST },
         { TS_EVENT_EVENT_RECORD, S0, 20, 20, 5, 1, 7, 0, HOST },
@@ -74,9 +74,8 @@ static void what_is_waited_for_is_in_the_queue_once(void **s)
 
 // Three wait for 1,000 before the device begins, which is then at work for 30:
 // on average no more are in the queue than ever at once.
-static void a_queue_before_the_first_work_is_in_no_mean(void **s)
+UNIT_TEST(a_queue_before_the_first_work_is_in_no_mean)
 {
-    (void)s;
     const op ops[] = {
         { K, S0, 1000, 1010, 0, 1, 0, 0, HOST },
         { K, S0, 1010, 1020, 0, 2, 0, 0, HOST },
@@ -89,9 +88,8 @@ static void a_queue_before_the_first_work_is_in_no_mean(void **s)
     timeline_close(&x);
 }
 
-static void a_window_cuts_figures_not_gaps(void **s)
+UNIT_TEST(a_window_cuts_figures_not_gaps)
 {
-    (void)s;
     const op ops[] = {
         { K, S0, 10, 20, 5, 1, 0, 0, HOST },
         { K, S0, 50, 60, 45, 2, 0, 0, HOST },
@@ -127,9 +125,8 @@ static void a_window_cuts_figures_not_gaps(void **s)
     work_close(&work);
 }
 
-static void the_times_of_a_run_can_be_looked_at(void **s)
+UNIT_TEST(the_times_of_a_run_can_be_looked_at)
 {
-    (void)s;
     fixture work = WORK(crossing);
     ts_timeline *t;
     const ts_timeline_desc desc = { .replayed = true };
@@ -148,9 +145,8 @@ static void the_times_of_a_run_can_be_looked_at(void **s)
     work_close(&work);
 }
 
-static void a_model_adds_up_too(void **s)
+UNIT_TEST(a_model_adds_up_too)
 {
-    (void)s;
     fixture work = WORK(crossing);
     const ts_change twice = { .type = TS_CHANGE_SCALE, .factor = { 2, 1 } };
     const ts_change slow = { .type = TS_CHANGE_HOST, .factor = { 9, 1 } };
@@ -171,9 +167,8 @@ static void a_model_adds_up_too(void **s)
     work_close(&work);
 }
 
-static void wrong_calls_are_refused(void **s)
+UNIT_TEST(wrong_calls_are_refused)
 {
-    (void)s;
     fixture work = WORK(crossing);
     ts_timeline *t;
     const ts_timeline_desc reversed = { .from_ns = 5, .to_ns = 5 };
@@ -190,15 +185,15 @@ static void wrong_calls_are_refused(void **s)
     assert_int_equal(0, ts_timeline_gap_count(t, 99));
     assert_int_equal(0, ts_timeline_queue(t, 99, 0));
     assert_int_equal(0, ts_timeline_queue_most(t, 99, 0, 1));
+    assert_true(ts_timeline_issued(t, 1 << 20) == INT64_MIN);
     assert_int_equal(0, ts_timeline_concurrency(t, 99, &times));
     ts_timeline_close(t);
     ts_timeline_close(NULL);
     work_close(&work);
 }
 
-static void every_failing_allocation_is_survived(void **s)
+UNIT_TEST(every_failing_allocation_is_survived)
 {
-    (void)s;
     fixture work = WORK(crossing);
     bool done = false;
     for (size_t left = 0; !done; left++) {
@@ -218,15 +213,5 @@ static void every_failing_allocation_is_survived(void **s)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(work_is_counted_once_however_much_runs_at_once),
-        cmocka_unit_test(what_is_waited_for_is_in_the_queue_once),
-        cmocka_unit_test(a_queue_before_the_first_work_is_in_no_mean),
-        cmocka_unit_test(a_window_cuts_figures_not_gaps),
-        cmocka_unit_test(the_times_of_a_run_can_be_looked_at),
-        cmocka_unit_test(a_model_adds_up_too),
-        cmocka_unit_test(wrong_calls_are_refused),
-        cmocka_unit_test(every_failing_allocation_is_survived),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -30,9 +30,8 @@ static void spans_are(const timeline *x, uint32_t track, int64_t start,
 #define SPANS(x, track, start, expected) \
     spans_are(x, track, start, expected, sizeof(expected) / sizeof *(expected))
 
-static void a_stream_passes_through_every_state(void **s)
+UNIT_TEST(a_stream_passes_through_every_state)
 {
-    (void)s;
     const op ops[] = {
         { K, S0, 2, 50, 0, 1, 0, 0, HOST },
         { R, S0, 50, 50, 1, 2, 7, 0, HOST },
@@ -69,9 +68,8 @@ static void a_stream_passes_through_every_state(void **s)
     timeline_close(&x);
 }
 
-static void a_stream_waits_for_the_legacy_default_stream(void **s)
+UNIT_TEST(a_stream_waits_for_the_legacy_default_stream)
 {
-    (void)s;
     const op ops[] = {
         { K, LEGACY, 2, 30, 1, 0, 0, 0, HOST },
         { K, S0, 33, 40, 3, 0, 0, 0, HOST },
@@ -85,9 +83,8 @@ static void a_stream_waits_for_the_legacy_default_stream(void **s)
 }
 
 // As importers write waits that know only when they were satisfied.
-static void a_wait_without_duration_has_waited_since_it_was_issued(void **s)
+UNIT_TEST(a_wait_without_duration_has_waited_since_it_was_issued)
 {
-    (void)s;
     const op ops[] = {
         { K, S0, 2, 50, 0, 1, 0, 0, HOST },
         { R, S0, 50, 50, 1, 2, 7, 0, HOST },
@@ -103,9 +100,8 @@ static void a_wait_without_duration_has_waited_since_it_was_issued(void **s)
     timeline_close(&x);
 }
 
-static void overlaps_within_a_stream_are_one_run(void **s)
+UNIT_TEST(overlaps_within_a_stream_are_one_run)
 {
-    (void)s;
     const op ops[] = {
         { K, S0, 10, 30, 0, 1, 0, 0, HOST },
         { K, S0, 20, 25, 1, 2, 0, 0, HOST },
@@ -285,9 +281,8 @@ static void check_stream(const fixture *work, const ts_timeline *t,
     if (first < INT64_MAX) assert_int_equal(end, at);
 }
 
-static void random_work_is_as_counting_says(void **s)
+UNIT_TEST(random_work_is_as_counting_says)
 {
-    (void)s;
     uint64_t state = 1;
     for (int round = 0; round < 400; round++) {
         op ops[OPS];
@@ -315,13 +310,5 @@ static void random_work_is_as_counting_says(void **s)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stream_passes_through_every_state),
-        cmocka_unit_test(a_stream_waits_for_the_legacy_default_stream),
-        cmocka_unit_test(
-            a_wait_without_duration_has_waited_since_it_was_issued),
-        cmocka_unit_test(overlaps_within_a_stream_are_one_run),
-        cmocka_unit_test(random_work_is_as_counting_says),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -153,6 +153,22 @@ static inline void advised_run(advised *x, const char *id, const char *set)
     assert_false(x->a.failed);
 }
 
+// What the tool says of it, word for word: see report_expected.h.
+static inline void advised_expect(const advised *x, const char *source,
+                                  const char *name)
+{
+    const char *paths[4];
+    for (size_t i = 0; i < x->count; i++)
+        paths[i] = x->files[i].path;
+    const ts_analysis_desc desc = { .paths = paths,
+                                    .path_count = x->count,
+                                    .only = "advice",
+                                    .settings = x->sets.items,
+                                    .setting_count = x->sets.count };
+    report_expected(source, name, &desc);
+}
+#define ADVICE(x) advised_expect(x, __FILE__, __func__)
+
 static inline void advised_close(advised *x)
 {
     advice_close(&x->a);
@@ -200,7 +216,7 @@ static inline void check_finding(const advice_case *c, const advice_finding *f)
               (int)c->at_us);
 }
 
-static inline void check_case(const advice_case *c)
+static inline void check_case(const char *source, const advice_case *c)
 {
     advised x;
     advised_scene(&x, c->scene, true);
@@ -210,6 +226,7 @@ static inline void check_case(const advice_case *c)
     else
         WRONG("%s: %d findings, %d too small, in the bad scene\n", c->id,
               (int)x.a.finding_count, (int)x.a.dropped_count);
+    advised_expect(&x, source, c->id);
     advised_close(&x);
     advised_scene(&x, c->scene, false);
     advised_run(&x, c->id, NULL);
@@ -223,10 +240,13 @@ static inline void check_case(const advice_case *c)
     advised_close(&x);
 }
 
-static inline void check_cases(const advice_case *cases, size_t count)
+// Further, what the tool says of the bad scenes stands beside the test.
+#define check_cases(cases, count) check_cases_of(__FILE__, cases, count)
+static inline void check_cases_of(const char *source, const advice_case *cases,
+                                  size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        check_case(&cases[i]);
+        check_case(source, &cases[i]);
     assert_int_equal(0, wrong);
 }
 

@@ -5,6 +5,7 @@
 #define STORY_ANALYZE_H
 
 #include "tests/tools/analyze/story_forge.h"
+#include "tests/tools/analyze/report_expected.h"
 #include "tools/analyze/job/job.h"
 
 static const cli_tool story_tool = { .name = "test" };

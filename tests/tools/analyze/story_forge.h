@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 enum { PROCESS = 1, HOST = 2, OTHER = 3, D0 = 10, C0 = 11, D1 = 20, C1 = 21 };
 enum { S0 = 100, S1, S2, S3, T0 = 200, T1 };

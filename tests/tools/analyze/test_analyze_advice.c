@@ -37,7 +37,6 @@ static void clean(made *m, bool bad)
 {
     static const char *const names[] = { "a", "b", "c", "d", "e", "f",
                                          "g", "h", "i", "j", "k", "l" };
-    (void)bad;
     for (int64_t i = 0; i < 12; i++) {
         call_at(m, HOST, "cudaLaunchKernel", 4 * i, 4 * i + 1);
         kernel_at(m, S0, names[i], 6 + 101 * i, 106 + 101 * i);
@@ -46,31 +45,29 @@ static void clean(made *m, bool bad)
     }
 }
 
-static void a_clean_trace_says_so(void **state)
+UNIT_TEST(a_clean_trace_says_so)
 {
-    (void)state;
     advised x;
     report *r;
     const report_section *const s = topic_of(&x, clean, NULL, &r);
     assert_int_equal(0, s->finding_count);
     static const char said[] = "No finding: none of 52 rules applies.";
     assert_memory_equal(said, s->answer.text, sizeof said - 1);
+    ADVICE(&x);
     close_all(&x, r);
 }
 
 // The host holds the device up: 12 us of 20 in a zone, calls of 4 us.
 static void slow_host(made *m, bool bad)
 {
-    (void)bad;
     for (int64_t i = 0; i < 120; i++) {
         launch_at(m, "k", 20 * i, 2);
         zone_at(m, HOST, "prepare", 20 * i + 6, 20 * i + 18);
     }
 }
 
-static void the_largest_gain_comes_first(void **state)
+UNIT_TEST(the_largest_gain_comes_first)
 {
-    (void)state;
     advised x;
     report *r;
     const report_section *const s = topic_of(&x, slow_host, NULL, &r);
@@ -90,18 +87,19 @@ static void the_largest_gain_comes_first(void **state)
     }
     // A graph takes all that the host does in all but the first two launches.
     assert_string_equal("graph-capture", s->findings[0].id);
+    ADVICE(&x);
     close_all(&x, r);
 }
 
-static void small_gains_are_left_out(void **state)
+UNIT_TEST(small_gains_are_left_out)
 {
-    (void)state;
     advised x;
     report *r;
     const report_section *s =
         topic_of(&x, slow_host, "advice.min-gain=99%", &r);
     for (size_t i = 0; i < s->finding_count; i++)
         assert_false(s->findings[i].has_gain);
+    ADVICE(&x);
     close_all(&x, r);
 }
 
@@ -112,9 +110,8 @@ static void hidden_host(made *m, bool bad)
     kernel_at(m, T0, "long", 1, 120 * 20);
 }
 
-static void what_gains_nothing_is_left_out_whatever_the_threshold(void **state)
+UNIT_TEST(what_gains_nothing_is_left_out_whatever_the_threshold)
 {
-    (void)state;
     advised x;
     report *r;
     const report_section *s =
@@ -122,12 +119,12 @@ static void what_gains_nothing_is_left_out_whatever_the_threshold(void **state)
     assert_true(s->finding_count > 0);
     for (size_t i = 0; i < s->finding_count; i++)
         assert_true(!s->findings[i].has_gain || s->findings[i].gain_ns > 0);
+    ADVICE(&x);
     close_all(&x, r);
 }
 
-static void without_runs_no_gain_is_claimed(void **state)
+UNIT_TEST(without_runs_no_gain_is_claimed)
 {
-    (void)state;
     advised x;
     report *r;
     const report_section *s = topic_of(&x, slow_host, "advice.runs=1", &r);
@@ -138,30 +135,29 @@ static void without_runs_no_gain_is_claimed(void **state)
     }
     assert_int_equal(1, gains);
     assert_true(said >= 2);
+    ADVICE(&x);
     close_all(&x, r);
 }
 
 static void no_work(made *m, bool bad)
 {
-    (void)bad;
     zone_at(m, HOST, "alone", 0, 10);
 }
 
-static void a_trace_without_work_gets_no_advice(void **state)
+UNIT_TEST(a_trace_without_work_gets_no_advice)
 {
-    (void)state;
     advised x;
     report *r;
     const report_section *const s = topic_of(&x, no_work, NULL, &r);
     assert_true(s->not_applicable);
     assert_int_equal(0, s->finding_count);
+    ADVICE(&x);
     close_all(&x, r);
 }
 
 // Operations that wait for each other: there is no run to compare with.
-static void a_cycle_gains_nothing(void **state)
+UNIT_TEST(a_cycle_gains_nothing)
 {
-    (void)state;
     char *path = "tests/cli/replay-circle.sbt";
     analyze_job job = { .tool = &advice_tool };
     report *const r = report_open();
@@ -193,9 +189,8 @@ static char *read_page(void)
     return page;
 }
 
-static void each_rule_stands_in_the_catalogue(void **state)
+UNIT_TEST(each_rule_stands_in_the_catalogue)
 {
-    (void)state;
     char *const page = read_page();
     size_t rules = 0;
     for (const advice_rule *rule = advice_rules; rule->id; rule++) {
@@ -215,9 +210,8 @@ static void each_rule_stands_in_the_catalogue(void **state)
 }
 
 // Every threshold belongs to a rule, and stands in its part of the page.
-static void each_threshold_stands_there_too(void **state)
+UNIT_TEST(each_threshold_stands_there_too)
 {
-    (void)state;
     char *const page = read_page();
     for (const analyze_setting *s = advice_settings; s->key; s++) {
         const char *const dot = strchr(s->key, '.');
@@ -239,16 +233,5 @@ static void each_threshold_stands_there_too(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_clean_trace_says_so),
-        cmocka_unit_test(the_largest_gain_comes_first),
-        cmocka_unit_test(small_gains_are_left_out),
-        cmocka_unit_test(what_gains_nothing_is_left_out_whatever_the_threshold),
-        cmocka_unit_test(without_runs_no_gain_is_claimed),
-        cmocka_unit_test(a_trace_without_work_gets_no_advice),
-        cmocka_unit_test(a_cycle_gains_nothing),
-        cmocka_unit_test(each_rule_stands_in_the_catalogue),
-        cmocka_unit_test(each_threshold_stands_there_too),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

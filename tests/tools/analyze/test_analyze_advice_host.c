@@ -145,9 +145,8 @@ static const advice_case cases[] = {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-static void each_rule_fires_with_its_gain_or_not_at_all(void **state)
+UNIT_TEST(each_rule_fires_with_its_gain_or_not_at_all)
 {
-    (void)state;
     check_cases(cases, CASES);
 }
 
@@ -169,9 +168,8 @@ static void expect_waiting(advised *x, const char *id)
     from 6 to 376 on another stream: a host with 80 % gains the 12 us by which
     it is ahead, 3 %, but so does one that takes no time at all.
 */
-static void a_host_that_is_free_and_gains_no_more_only_waits(void **state)
+UNIT_TEST(a_host_that_is_free_and_gains_no_more_only_waits)
 {
-    (void)state;
     advised x;
     memset(&x, 0, sizeof x);
     made_begin(&x.files[0], 0);
@@ -183,14 +181,14 @@ static void a_host_that_is_free_and_gains_no_more_only_waits(void **state)
     expect_waiting(&x, "host-bound");
     assert_in_range(x.a.dropped[0].gain_ns, x.a.makespan_ns / 100,
                     x.a.makespan_ns / 10);
+    ADVICE(&x);
     advised_close(&x);
 }
 
 // The zone has 228 us of the path, but another thread takes as long beside it
 // and is done 1 us earlier: that is all the zone can gain.
-static void a_zone_whose_time_another_thread_takes_only_waits(void **state)
+UNIT_TEST(a_zone_whose_time_another_thread_takes_only_waits)
 {
-    (void)state;
     advised x;
     memset(&x, 0, sizeof x);
     made *const m = &x.files[0];
@@ -205,14 +203,14 @@ static void a_zone_whose_time_another_thread_takes_only_waits(void **state)
     expect_waiting(&x, "host-zone");
     assert_int_equal(228 * US, x.a.dropped[0].held_ns);
     assert_int_equal(1 * US, x.a.dropped[0].gain_ns);
+    ADVICE(&x);
     advised_close(&x);
 }
 
 // A free of 100 us, which waits for nothing more, is the longest thing that the
 // host does: it is shown where it is, not before.
-static void a_long_call_is_shown_where_it_is(void **state)
+UNIT_TEST(a_long_call_is_shown_where_it_is)
 {
-    (void)state;
     advised x;
     memset(&x, 0, sizeof x);
     made *const m = &x.files[0];
@@ -227,24 +225,39 @@ static void a_long_call_is_shown_where_it_is(void **state)
     assert_int_equal(1, x.a.finding_count);
     assert_int_equal(80 * US, x.a.findings[0].evidence.from_ns);
     assert_int_equal(180 * US, x.a.findings[0].evidence.to_ns);
+    ADVICE(&x);
     advised_close(&x);
 }
 
-static void each_rule_about_the_host_has_a_case(void **state)
+static void long_sequence(made *m, bool bad)
 {
-    (void)state;
+    static const char *const names[] = {
+        "a", "b", "c", "d", "e", "f", "g", "h"
+    };
+    for (int64_t i = 0; i < 12; i++) {
+        for (int64_t k = 0; k < 8; k++)
+            launch_at(m, names[k], 200 * i + 10 * k, 2);
+        launch_at(m, "long", 200 * i + 80, 50);
+    }
+}
+
+UNIT_TEST(a_long_sequence_is_named_by_its_first_kernels)
+{
+    advised x;
+    advised_scene(&x, long_sequence, true);
+    advised_run(&x, "fusible-sequence", NULL);
+    assert_int_equal(1, x.a.finding_count);
+    ADVICE(&x);
+    advised_close(&x);
+}
+
+UNIT_TEST(each_rule_about_the_host_has_a_case)
+{
     static const char *const families[] = { "host", "launch", NULL };
     check_families(cases, CASES, families);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_rule_fires_with_its_gain_or_not_at_all),
-        cmocka_unit_test(a_host_that_is_free_and_gains_no_more_only_waits),
-        cmocka_unit_test(a_zone_whose_time_another_thread_takes_only_waits),
-        cmocka_unit_test(a_long_call_is_shown_where_it_is),
-        cmocka_unit_test(each_rule_about_the_host_has_a_case),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -192,24 +192,18 @@ static const advice_case cases[] = {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-static void each_rule_fires_with_its_gain_or_not_at_all(void **state)
+UNIT_TEST(each_rule_fires_with_its_gain_or_not_at_all)
 {
-    (void)state;
     check_cases(cases, CASES);
 }
 
-static void each_rule_about_waits_has_a_case(void **state)
+UNIT_TEST(each_rule_about_waits_has_a_case)
 {
-    (void)state;
     static const char *const families[] = { "setup", "sync", "order", NULL };
     check_families(cases, CASES, families);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_rule_fires_with_its_gain_or_not_at_all),
-        cmocka_unit_test(each_rule_about_waits_has_a_case),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -250,24 +250,21 @@ static const advice_case cases[] = {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-static void each_rule_fires_with_its_gain_or_not_at_all(void **state)
+UNIT_TEST(each_rule_fires_with_its_gain_or_not_at_all)
 {
-    (void)state;
     check_cases(cases, CASES);
 }
 
 // What is on the path before a kernel is no time of the kernel.
 static void put_pauses(made *m, bool bad)
 {
-    (void)bad;
     launch_at(m, "k1", 0, 1);
     launch_at(m, "k2", 50, 1);
     launch_at(m, "k3", 100, 30);
 }
 
-static void a_kernel_holds_no_more_of_the_path_than_it_takes(void **state)
+UNIT_TEST(a_kernel_holds_no_more_of_the_path_than_it_takes)
 {
-    (void)state;
     advised x;
     advised_scene(&x, put_pauses, true);
     advised_run(&x, "hot-kernel", "hot-kernel.share=1%");
@@ -278,22 +275,37 @@ static void a_kernel_holds_no_more_of_the_path_than_it_takes(void **state)
                        "k3 runs 1 time, 30.00 us in total; 30.00 us of that") !=
                 NULL;
     assert_true(seen);
+    ADVICE(&x);
     advised_close(&x);
 }
 
-static void each_rule_about_work_has_a_case(void **state)
+// No copy says what pinned memory reaches.
+static void only_pageable(made *m, bool bad)
 {
-    (void)state;
+    for (int64_t i = 0; i < 4; i++) {
+        const int64_t at = 420 * i;
+        call_at(m, HOST, "cudaMemcpyAsync", at, at + 406);
+        copy_at(m, S0, TO_DEVICE, PAGEABLE, MIB, at + 6, at + 406);
+    }
+}
+
+UNIT_TEST(without_a_pinned_copy_its_rate_is_assumed)
+{
+    advised x;
+    advised_scene(&x, only_pageable, true);
+    advised_run(&x, "pageable-copy", NULL);
+    assert_int_equal(1, x.a.finding_count);
+    ADVICE(&x);
+    advised_close(&x);
+}
+
+UNIT_TEST(each_rule_about_work_has_a_case)
+{
     static const char *const families[] = { "copy", "kernel", NULL };
     check_families(cases, CASES, families);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_rule_fires_with_its_gain_or_not_at_all),
-        cmocka_unit_test(a_kernel_holds_no_more_of_the_path_than_it_takes),
-        cmocka_unit_test(each_rule_about_work_has_a_case),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -41,9 +41,8 @@ static void expect_devices(scene *x, const char *wanted, flame_sums *sums)
     paths_close(&p);
 }
 
-static void time_on_devices_goes_to_the_zones_that_launched(void **state)
+UNIT_TEST(time_on_devices_goes_to_the_zones_that_launched)
 {
-    (void)state;
     scene x = { .s = story_begin() };
     story_zone(&x.s, HOST, 0, 1000, "train");
     story_zone(&x.s, HOST, 100, 200, "forward");
@@ -65,12 +64,12 @@ static void time_on_devices_goes_to_the_zones_that_launched(void **state)
     assert_int_equal(5, sums.operations);
     assert_int_equal(4, sums.by_zone);
     assert_int_equal(1, sums.by_nothing);
+    REPORT(x.s.path, "flame");
     close_scene(&x);
 }
 
-static void a_stack_counts_more_than_zones(void **state)
+UNIT_TEST(a_stack_counts_more_than_zones)
 {
-    (void)state;
     scene x = { .s = story_begin() };
     const ts_module_entry module = { .path = story_name(&x.s, "/lib/app;so"),
                                      .size = 4096 };
@@ -90,12 +89,12 @@ static void a_stack_counts_more_than_zones(void **state)
                    &sums);
     assert_int_equal(1, sums.by_stack);
     assert_int_equal(1, sums.by_zone);
+    REPORT(x.s.path, "flame");
     close_scene(&x);
 }
 
-static void steps_of_one_loop_are_one_place(void **state)
+UNIT_TEST(steps_of_one_loop_are_one_place)
 {
-    (void)state;
     scene x = { .s = story_begin() };
     for (int i = 0; i < 3; i++) {
         char name[32];
@@ -113,13 +112,13 @@ static void steps_of_one_loop_are_one_place(void **state)
     assert_string_equal("ProfilerStep 270\n", text);
     free(text);
     paths_close(&p);
+    REPORT(x.s.path, "flame");
     close_scene(&x);
 }
 
 // More than half is most; two halves are two places.
-static void what_launched_half_is_not_the_place(void **state)
+UNIT_TEST(what_launched_half_is_not_the_place)
 {
-    (void)state;
     static const struct {
         int64_t more;
         const char *answer;
@@ -140,6 +139,7 @@ static void what_launched_half_is_not_the_place(void **state)
         assert_true(analyze_run(&x.job, "flame", r));
         assert_string_equal(all[i].answer, r->sections->answer.text);
         report_close(r);
+        REPORT(x.s.path, "flame");
         close_scene(&x);
     }
 }
@@ -155,9 +155,8 @@ static uint32_t grow(path_tree *p, uint32_t parent, const char *name,
     return node;
 }
 
-static void what_is_cut_is_counted_and_keeps_its_weight(void **state)
+UNIT_TEST(what_is_cut_is_counted_and_keeps_its_weight)
 {
-    (void)state;
     path_tree p;
     flame_tree t;
     flame_node *nodes;
@@ -193,9 +192,8 @@ static void what_is_cut_is_counted_and_keeps_its_weight(void **state)
     paths_close(&p);
 }
 
-static void names_that_all_share_are_one(void **state)
+UNIT_TEST(names_that_all_share_are_one)
 {
-    (void)state;
     path_tree p;
     flame_tree t;
     flame_node *nodes;
@@ -220,13 +218,5 @@ static void names_that_all_share_are_one(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(time_on_devices_goes_to_the_zones_that_launched),
-        cmocka_unit_test(a_stack_counts_more_than_zones),
-        cmocka_unit_test(steps_of_one_loop_are_one_place),
-        cmocka_unit_test(what_launched_half_is_not_the_place),
-        cmocka_unit_test(what_is_cut_is_counted_and_keeps_its_weight),
-        cmocka_unit_test(names_that_all_share_are_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

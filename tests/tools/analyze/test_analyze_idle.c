@@ -28,9 +28,8 @@ static int64_t sum_of(const sums *s, uint32_t group)
     return -1;
 }
 
-static void gaps_are_in_order_of_length_with_what_the_host_was_in(void **state)
+UNIT_TEST(gaps_are_in_order_of_length_with_what_the_host_was_in)
 {
-    (void)state;
     made m;
     idle_result r;
     make_late(&m);
@@ -45,12 +44,12 @@ static void gaps_are_in_order_of_length_with_what_the_host_was_in(void **state)
     assert_int_equal(40, r.gaps[0].held.zone_ns);
     assert_int_equal(TS_NODE_NONE, r.gaps[0].held.call);
     idle_close(&r);
+    REPORT(m.path, "idle");
     made_close(&m);
 }
 
-static void idle_time_is_divided_among_zones_and_among_calls(void **state)
+UNIT_TEST(idle_time_is_divided_among_zones_and_among_calls)
 {
-    (void)state;
     made m;
     idle_result r;
     make_late(&m);
@@ -68,12 +67,12 @@ static void idle_time_is_divided_among_zones_and_among_calls(void **state)
     assert_int_equal(60, idle_late(ts_timeline_total(m.timeline)));
     assert_int_equal(60, ts_timeline_total(m.timeline)->idle_ns);
     idle_close(&r);
+    REPORT(m.path, "idle");
     made_close(&m);
 }
 
-static void gaps_are_distinguished_by_cause(void **state)
+UNIT_TEST(gaps_are_distinguished_by_cause)
 {
-    (void)state;
     made m;
     idle_result r;
     make_late(&m);
@@ -85,31 +84,42 @@ static void gaps_are_distinguished_by_cause(void **state)
     assert_int_equal(1, r.lengths[0]);
     assert_int_equal(60, r.lengths_ns[0]);
     idle_close(&r);
+    REPORT(m.path, "idle");
+    made_close(&m);
+}
+
+UNIT_TEST(a_gap_of_seconds_has_a_length_of_its_own)
+{
+    made m;
+    made_begin(&m, 0);
+    made_launch(&m, S0, "a", 0, 10, 20);
+    made_launch(&m, S0, "b", INT64_C(12000000000), INT64_C(12000000010),
+                INT64_C(12000000020));
+    made_open(&m);
+    REPORT(m.path, "idle");
     made_close(&m);
 }
 
 /* ---- Spans --------------------------------------------------------------- */
 
-typedef struct told {
+typedef struct parts {
     char text[256];
     size_t size;
-} told;
+} parts;
 
-static void tell(void *user, const inside_span *span, int64_t from, int64_t to,
-                 const inside_frame *frames, uint32_t depth)
+static void add_part(void *user, const inside_span *span, int64_t from,
+                     int64_t to, const inside_frame *frames, uint32_t depth)
 {
-    told *const t = user;
-    (void)frames;
+    parts *const t = user;
     t->size += (size_t)snprintf(t->text + t->size, sizeof t->text - t->size,
                                 "%zu:%d-%d@%u ", span->index, (int)from,
                                 (int)to, depth);
 }
 
-static void parts_of_spans_that_overlap_add_up_each(void **state)
+UNIT_TEST(parts_of_spans_that_overlap_add_up_each)
 {
-    (void)state;
     made m;
-    told t = { "", 0 };
+    parts t = { "", 0 };
     make_late(&m);
     inside_span spans[] = {
         { 0, HOST, 25, 45, 0, 0 }, // none, read, open
@@ -118,35 +128,35 @@ static void parts_of_spans_that_overlap_add_up_each(void **state)
         { 0, HOST, 55, 55, 3, 0 },     // of no length
         { 0, OTHER, 26, 32, 4, HOST }, // another thread knows more
     };
-    assert_true(inside_parts(m.replay, spans, 5, tell, &t));
+    assert_true(inside_parts(m.replay, spans, 5, add_part, &t));
     assert_string_equal("1:20-30@1 0:25-30@1 1:30-35@2 0:30-40@2 0:40-45@3 "
                         "2:0-9@0 4:26-30@1 4:30-32@2 ",
                         t.text);
+    REPORT(m.path, "idle");
     made_close(&m);
 }
 
 // Zones of an import may overlap without nesting.
-static void zones_that_do_not_nest_end_when_what_lies_on_them_has(void **state)
+UNIT_TEST(zones_that_do_not_nest_end_when_what_lies_on_them_has)
 {
-    (void)state;
     made m;
-    told t = { "", 0 };
+    parts t = { "", 0 };
     made_begin(&m, 0);
     made_launch(&m, S0, "a", 0, 10, 20);
     made_zone(&m, HOST, "x", 10, 30);
     made_call(&m, HOST, "y", 20, 40);
     made_open(&m);
     inside_span span = { 0, HOST, 5, 50, 0, 0 };
-    assert_true(inside_parts(m.replay, &span, 1, tell, &t));
+    assert_true(inside_parts(m.replay, &span, 1, add_part, &t));
     assert_string_equal("0:5-10@0 0:10-20@1 0:20-40@2 0:40-50@0 ", t.text);
+    REPORT(m.path, "idle");
     made_close(&m);
 }
 
 /* ---- Sums ---------------------------------------------------------------- */
 
-static void sums_are_sorted_and_quantiles_are_members(void **state)
+UNIT_TEST(sums_are_sorted_and_quantiles_are_members)
 {
-    (void)state;
     sums s = { 0 };
     for (uint64_t i = 0; i < 1000; i++)
         assert_true(sums_add(&s, i % 100, (int64_t)(i % 100), i));
@@ -158,7 +168,7 @@ static void sums_are_sorted_and_quantiles_are_members(void **state)
     assert_int_equal(99, s.rows[0].most); // the first of equals
     sums_close(&s);
     int64_t values[] = { 9, 1, 5, 3 }, room[4];
-    sums_order(values, 4);
+    cli_sort_numbers(values, 4);
     assert_int_equal(1, sums_quantile(values, 4, 0));
     assert_int_equal(3, sums_quantile(values, 4, 500));
     assert_int_equal(9, sums_quantile(values, 4, 1000));
@@ -169,13 +179,5 @@ static void sums_are_sorted_and_quantiles_are_members(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gaps_are_in_order_of_length_with_what_the_host_was_in),
-        cmocka_unit_test(idle_time_is_divided_among_zones_and_among_calls),
-        cmocka_unit_test(gaps_are_distinguished_by_cause),
-        cmocka_unit_test(parts_of_spans_that_overlap_add_up_each),
-        cmocka_unit_test(zones_that_do_not_nest_end_when_what_lies_on_them_has),
-        cmocka_unit_test(sums_are_sorted_and_quantiles_are_members),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -18,9 +18,8 @@ static const launch_function *function_of(const launch_result *r, const made *m,
     Launches at 0, 10 and 100 of kernels at 8-40, 40-45 and 106-107: the first
     and the last waited for their calls alone, the second for the first.
 */
-static void latency_and_time_in_the_queue_are_distinguished(void **state)
+UNIT_TEST(latency_and_time_in_the_queue_are_distinguished)
 {
-    (void)state;
     made m;
     launch_result r;
     made_begin(&m, 0);
@@ -42,12 +41,12 @@ static void latency_and_time_in_the_queue_are_distinguished(void **state)
     assert_int_equal(1, r.function_count);
     assert_int_equal(0, r.blocked);
     launch_close(&r);
+    REPORT(m.path, "launch");
     made_close(&m);
 }
 
-static void kernels_shorter_than_their_launch_are_tiny(void **state)
+UNIT_TEST(kernels_shorter_than_their_launch_are_tiny)
 {
-    (void)state;
     made m;
     launch_result r;
     made_begin(&m, 0);
@@ -68,6 +67,7 @@ static void kernels_shorter_than_their_launch_are_tiny(void **state)
     assert_true(launch_is_function(&r, made_group(&m, "graph")));
     assert_false(launch_is_function(&r, made_group(&m, "a")));
     launch_close(&r);
+    REPORT(m.path, "launch");
     made_close(&m);
 }
 
@@ -76,9 +76,8 @@ static void kernels_shorter_than_their_launch_are_tiny(void **state)
     full from launch 1,024 on. That begins at 10,240 and may not end before
     kernel 0 began at 20,000, and so on.
 */
-static void time_blocked_on_a_full_queue_is_counted(void **state)
+UNIT_TEST(time_blocked_on_a_full_queue_is_counted)
 {
-    (void)state;
     enum { DEPTH = 1024, MORE = 6 };
     made m;
     launch_result r;
@@ -102,15 +101,11 @@ static void time_blocked_on_a_full_queue_is_counted(void **state)
     assert_int_equal(blocked, r.blocked_ns);
     assert_int_equal(MORE, function_of(&r, &m, "launch")->blocked);
     launch_close(&r);
+    REPORT(m.path, "launch");
     made_close(&m);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(latency_and_time_in_the_queue_are_distinguished),
-        cmocka_unit_test(kernels_shorter_than_their_launch_are_tiny),
-        cmocka_unit_test(time_blocked_on_a_full_queue_is_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

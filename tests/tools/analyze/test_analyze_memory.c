@@ -29,9 +29,8 @@ static const char *path_of(const memory *m, uint32_t path)
 
 /* ---- Peaks -------------------------------------------------------------- */
 
-static void the_peak_is_the_most_that_was_held_at_once(void **state)
+UNIT_TEST(the_peak_is_the_most_that_was_held_at_once)
 {
-    (void)state;
     story s = story_begin();
     story_zone(&s, HOST, 0, 1000, "run");
     story_zone(&s, HOST, 100, 200, "load");
@@ -66,12 +65,12 @@ static void the_peak_is_the_most_that_was_held_at_once(void **state)
     assert_int_equal(5, groups[0].value);
     assert_int_equal(4, groups[1].value);
     free(groups);
+    REPORT(s.path, "memory");
     done(&s, &m);
 }
 
-static void what_happens_at_one_nanosecond_happens_at_once(void **state)
+UNIT_TEST(what_happens_at_one_nanosecond_happens_at_once)
 {
-    (void)state;
     story s = story_begin();
     story_alloc(&s, HOST, 10, 0x1000, 100, NULL, NULL);
     // Moved at once: never 200, and the address is free when it is taken.
@@ -85,12 +84,12 @@ static void what_happens_at_one_nanosecond_happens_at_once(void **state)
     assert_int_equal(1, m.pools[0].live_count);
     for (int i = 0; i < MEMORY_FAULTS; i++)
         assert_int_equal(0, m.fault_counts[i]);
+    REPORT(s.path, "memory");
     done(&s, &m);
 }
 
-static void pools_devices_and_kinds_of_memory_are_separate(void **state)
+UNIT_TEST(pools_devices_and_kinds_of_memory_are_separate)
 {
-    (void)state;
     story s = story_begin();
     story_alloc(&s, HOST, 10, 0x1000, 1, NULL, NULL);
     story_alloc(&s, HOST, 20, 0x1000, 2, "cache", NULL);
@@ -112,12 +111,12 @@ static void pools_devices_and_kinds_of_memory_are_separate(void **state)
     for (size_t i = 0; i < 5; i++)
         assert_int_equal(live[i], m.pools[i].live_size);
     assert_int_equal(0, m.fault_counts[MEMORY_UNKNOWN_FREE]);
+    REPORT(s.path, "memory");
     done(&s, &m);
 }
 
-static void lines_keep_their_value_between_rows(void **state)
+UNIT_TEST(lines_keep_their_value_between_rows)
 {
-    (void)state;
     story s = story_begin();
     story_alloc(&s, HOST, 0, 0x1000, 10, NULL, "weights");
     story_alloc(&s, HOST, 4800, 0x2000, 5, NULL, "state");
@@ -132,14 +131,14 @@ static void lines_keep_their_value_between_rows(void **state)
     assert_int_equal(4796, memory_slice_ns(&m, 436));
     assert_int_equal(10, m.lines[1].most[479]);
     assert_int_equal(5, m.lines[2].peak);
+    REPORT(s.path, "memory");
     done(&s, &m);
 }
 
 /* ---- Faults ------------------------------------------------------------- */
 
-static void faults_are_distinguished(void **state)
+UNIT_TEST(faults_are_distinguished)
 {
-    (void)state;
     story s = story_begin();
     story_zone(&s, HOST, 0, 1000, "run");
     story_alloc(&s, HOST, 10, 0x1000, 8, NULL, NULL);
@@ -168,12 +167,12 @@ static void faults_are_distinguished(void **state)
     assert_int_equal(1, m.bad);
     assert_int_equal(16, m.pools[0].live_size);
     assert_int_equal(16, m.pools[0].peak_size);
+    REPORT(s.path, "memory");
     done(&s, &m);
 }
 
-static void what_is_never_freed_is_grouped_by_where_it_comes_from(void **state)
+UNIT_TEST(what_is_never_freed_is_grouped_by_where_it_comes_from)
 {
-    (void)state;
     story s = story_begin();
     for (int i = 0; i < 3; i++) {
         story_zone(&s, HOST, 100 * i, 100 * i + 50, "step");
@@ -191,14 +190,14 @@ static void what_is_never_freed_is_grouped_by_where_it_comes_from(void **state)
     assert_int_equal(3, groups[0].count);
     assert_int_equal(10, m.blocks[groups[0].first].from_ns);
     free(groups);
+    REPORT(s.path, "memory");
     done(&s, &m);
 }
 
 /* ---- Holes, churn ------------------------------------------------------- */
 
-static void holes_are_where_blocks_lay_before_the_peak(void **state)
+UNIT_TEST(holes_are_where_blocks_lay_before_the_peak)
 {
-    (void)state;
     story s = story_begin();
     // Four neighbours of 100, two of them freed, and a far one.
     for (unsigned i = 0; i < 4; i++)
@@ -217,12 +216,12 @@ static void holes_are_where_blocks_lay_before_the_peak(void **state)
     assert_int_equal(2, m.pools[0].holes); // 0x1078 to 0x112C, the far one
     assert_int_equal(230, m.pools[0].known_free);
     assert_int_equal(180, m.pools[0].largest_hole);
+    REPORT(s.path, "memory");
     done(&s, &m);
 }
 
-static void churn_is_counted_by_size_and_place(void **state)
+UNIT_TEST(churn_is_counted_by_size_and_place)
 {
-    (void)state;
     story s = story_begin();
     for (int i = 0; i < 10; i++) {
         story_zone(&s, HOST, 1000 * i, 1000 * i + 500, "step");
@@ -239,14 +238,14 @@ static void churn_is_counted_by_size_and_place(void **state)
     assert_int_equal(4 * 50 + 6 * 390, m.uses[0].lifetime_ns);
     assert_int_equal(1, m.uses[0].most);
     assert_int_equal(1, m.uses[1].count);
+    REPORT(s.path, "memory");
     done(&s, &m);
 }
 
 /* ---- Zones -------------------------------------------------------------- */
 
-static void a_path_is_that_of_the_thread_at_that_time(void **state)
+UNIT_TEST(a_path_is_that_of_the_thread_at_that_time)
 {
-    (void)state;
     story s = story_begin();
     story_zone(&s, HOST, 0, 100, "a");
     story_zone(&s, HOST, 10, 50, "b");
@@ -279,12 +278,12 @@ static void a_path_is_that_of_the_thread_at_that_time(void **state)
     assert_int_equal(10, own[2]);
     assert_int_equal(100, own[3]);
     paths_close(&p);
+    REPORT(s.path, "memory,flame,zones");
     story_end(&s);
 }
 
-static void deep_nesting_is_cut_and_counted(void **state)
+UNIT_TEST(deep_nesting_is_cut_and_counted)
 {
-    (void)state;
     story s = story_begin();
     for (int i = 0; i < 600; i++)
         story_zone(&s, HOST, i, 2000 - i, "deep");
@@ -299,18 +298,105 @@ static void deep_nesting_is_cut_and_counted(void **state)
     paths_text(&p, q.node, text, sizeof text);
     assert_string_equal("deep < deep < deep < deep < deep < ...", text);
     paths_close(&p);
+    REPORT(s.path, "memory,flame,zones");
     story_end(&s);
 }
 
-static void a_trace_without_allocations_has_no_pool(void **state)
+UNIT_TEST(a_trace_without_allocations_has_no_pool)
 {
-    (void)state;
     story s = story_begin();
     story_zone(&s, HOST, 0, 100, "a");
     memory m = computed(&s);
     assert_int_equal(0, m.rows);
     assert_int_equal(0, m.pool_count);
+    REPORT(s.path, "memory");
     done(&s, &m);
+}
+
+UNIT_TEST(frees_alone_are_no_peak_of_nothing)
+{
+    story s = story_begin();
+    story_free(&s, HOST, 10, 0x1000, NULL);
+    story_free(&s, HOST, 20, 0x2000, "cache");
+    story_read(&s);
+    REPORT(s.path, "memory");
+    story_end(&s);
+}
+
+UNIT_TEST(nothing_is_left_of_what_was_freed)
+{
+    story s = story_begin();
+    story_alloc(&s, HOST, 10, 0x1000, 64, NULL, NULL);
+    story_free(&s, HOST, 20, 0x1000, NULL);
+    story_read(&s);
+    REPORT(s.path, "memory");
+    story_end(&s);
+}
+
+UNIT_TEST(blocks_are_listed_by_stack)
+{
+    story s = story_begin();
+    for (uint32_t i = 0; i < 2; i++) {
+        const ts_frame_entry frame = { .offset = 0x400 + i };
+        const ts_writer_value values[] = {
+            { TS_COLUMN_ADDRESS, 0x1000 * (i + 1) },
+            { TS_COLUMN_SIZE, UINT64_C(64) << i },
+            { TS_COLUMN_STACK, ts_writer_stack(s.writer, &frame, 1) },
+        };
+        ts_writer_event(s.writer, TS_EVENT_ALLOC, HOST, 10 + i, 0, values, 3);
+    }
+    story_read(&s);
+    REPORT(s.path, "memory");
+    story_end(&s);
+}
+
+// Lines for so many pools could not be told apart.
+UNIT_TEST(the_smallest_of_many_pools_share_a_line)
+{
+    story s = story_begin();
+    for (uint32_t i = 0; i < MEMORY_LINES_MOST + 2; i++) {
+        char pool[16];
+        snprintf(pool, sizeof pool, "pool %u", (unsigned)i);
+        story_alloc(&s, HOST, 10 + i, 0x1000, 1000 - i, pool, NULL);
+    }
+    analyze_job job;
+    story_open(&s, &job, false);
+    report *const r = report_open();
+    assert_true(analyze_run(&job, "memory", r));
+    const report_chart *const c = r->sections->charts;
+    assert_int_equal(MEMORY_LINES_MOST, c->count);
+    assert_string_equal("pool 62", c->items[MEMORY_LINES_MOST - 2].label.text);
+    assert_string_equal("other pools",
+                        c->items[MEMORY_LINES_MOST - 1].label.text);
+    // What the last three hold: 1000 - 63, - 64 and - 65 bytes.
+    assert_int_equal(2808, c->points[c->point_count - 1].value);
+    report_close(r);
+    analyze_close(&job);
+    story_end(&s);
+}
+
+// Deeper than paths go, and an allocation in the deepest.
+UNIT_TEST(an_allocation_in_a_zone_too_deep_is_of_its_parent)
+{
+    story s = story_begin();
+    for (int i = 0; i < PATHS_DEPTH_MOST + 2; i++)
+        story_zone(&s, HOST, i, 2000 - i, "deep");
+    story_alloc(&s, HOST, 1000, 0x1000, 8, NULL, NULL);
+    story_read(&s);
+    REPORT(s.path, "memory");
+    story_end(&s);
+}
+
+UNIT_TEST(a_zone_may_have_no_name_or_only_wait)
+{
+    story s = story_begin();
+    const ts_writer_value site = { TS_COLUMN_SITE, 0 };
+    ts_writer_event(s.writer, TS_EVENT_ZONE, HOST, 0, 100, &site, 1);
+    story_zone(&s, HOST, 200, 900, "poll");
+    story_alloc(&s, HOST, 50, 0x1000, 64, NULL, NULL);
+    story_read(&s);
+    REPORT(s.path, "memory,zones");
+    story_end(&s);
 }
 
 /* ---- The trace of the transcripts ---------------------------------------- */
@@ -380,9 +466,8 @@ static size_t read_file(const char *path, uint8_t *bytes, size_t room)
 }
 
 // The allocator's own counter knows what was there before the trace.
-static void the_answer_is_from_the_best_evidence(void **state)
+UNIT_TEST(the_answer_is_from_the_best_evidence)
 {
-    (void)state;
     enum { COUNTER = 900 };
     story s = story_begin();
     const ts_track_entry counter = { .type = TS_TRACK_COUNTER,
@@ -403,13 +488,13 @@ static void the_answer_is_from_the_best_evidence(void **state)
     assert_non_null(strstr(said, "according to counter Total Allocated"));
     assert_non_null(strstr(said, "allocations of 17.00 MiB"));
     report_close(r);
+    REPORT(s.path, "memory");
     analyze_close(&job);
     story_end(&s);
 }
 
-static void the_trace_of_the_transcripts_is_this(void **state)
+UNIT_TEST(the_trace_of_the_transcripts_is_this)
 {
-    (void)state;
     static const char path[] = "tests/cli/analyze-memory.sbt";
     static uint8_t made[1 << 16], there[1 << 16];
     story s = leaky();
@@ -428,20 +513,5 @@ static void the_trace_of_the_transcripts_is_this(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_peak_is_the_most_that_was_held_at_once),
-        cmocka_unit_test(what_happens_at_one_nanosecond_happens_at_once),
-        cmocka_unit_test(pools_devices_and_kinds_of_memory_are_separate),
-        cmocka_unit_test(lines_keep_their_value_between_rows),
-        cmocka_unit_test(faults_are_distinguished),
-        cmocka_unit_test(what_is_never_freed_is_grouped_by_where_it_comes_from),
-        cmocka_unit_test(holes_are_where_blocks_lay_before_the_peak),
-        cmocka_unit_test(churn_is_counted_by_size_and_place),
-        cmocka_unit_test(a_path_is_that_of_the_thread_at_that_time),
-        cmocka_unit_test(deep_nesting_is_cut_and_counted),
-        cmocka_unit_test(a_trace_without_allocations_has_no_pool),
-        cmocka_unit_test(the_answer_is_from_the_best_evidence),
-        cmocka_unit_test(the_trace_of_the_transcripts_is_this),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

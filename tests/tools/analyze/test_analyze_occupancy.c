@@ -30,9 +30,8 @@ static occupancy of(uint32_t grid, uint32_t block, uint32_t registers,
     return o;
 }
 
-static void threads_fill_a_multiprocessor(void **state)
+UNIT_TEST(threads_fill_a_multiprocessor)
 {
-    (void)state;
     // 256 threads are 8 warps, of which 64 fit: 8 blocks, 864 on all.
     const occupancy o = of(864, 256, 32, 0);
     assert_int_equal(8, o.blocks);
@@ -44,9 +43,8 @@ static void threads_fill_a_multiprocessor(void **state)
     assert_int_equal(2, of(865, 256, 32, 0).waves);
 }
 
-static void small_blocks_are_limited_by_their_number(void **state)
+UNIT_TEST(small_blocks_are_limited_by_their_number)
 {
-    (void)state;
     // 32 blocks of one warp: half of 64.
     const occupancy o = of(1000000, 32, 16, 0);
     assert_int_equal(32, o.blocks);
@@ -54,9 +52,8 @@ static void small_blocks_are_limited_by_their_number(void **state)
     assert_int_equal(OCCUPANCY_BLOCKS, o.limiter);
 }
 
-static void registers_are_given_to_warps_of_a_partition(void **state)
+UNIT_TEST(registers_are_given_to_warps_of_a_partition)
 {
-    (void)state;
     // 168 x 32 = 5376 registers a warp, 16384 in a partition: 3 warps, 12 in
     // all; blocks of 8 warps: one.
     const occupancy o = of(1000000, 256, 168, 0);
@@ -67,9 +64,8 @@ static void registers_are_given_to_warps_of_a_partition(void **state)
     assert_int_equal(6, of(1000000, 256, 33, 0).blocks);
 }
 
-static void shared_memory_counts_what_the_system_takes(void **state)
+UNIT_TEST(shared_memory_counts_what_the_system_takes)
 {
-    (void)state;
     // 49152 + 1024 = 50176 in 167936: 3 blocks of 4 warps.
     const occupancy o = of(1000000, 128, 32, 49152);
     assert_int_equal(3, o.blocks);
@@ -78,18 +74,16 @@ static void shared_memory_counts_what_the_system_takes(void **state)
     assert_int_equal(2, of(1000000, 128, 32, 54954).blocks);
 }
 
-static void a_small_grid_fills_what_it_has(void **state)
+UNIT_TEST(a_small_grid_fills_what_it_has)
 {
-    (void)state;
     const occupancy o = of(54, 256, 32, 0);
     assert_int_equal(OCCUPANCY_GRID, o.limiter);
     assert_int_equal(54 * 8, o.warps);
     assert_int_equal(1, o.waves);
 }
 
-static void impossible_launches_have_no_occupancy(void **state)
+UNIT_TEST(impossible_launches_have_no_occupancy)
 {
-    (void)state;
     static const ts_launch_entry launches[] = {
         { .grid = { 1, 1, 1 }, .block = { 0, 1, 1 } },
         { .grid = { 0, 1, 1 }, .block = { 32, 1, 1 } },
@@ -117,9 +111,8 @@ static void put_fact(story *s, const char *key, int64_t value)
     ts_writer_metadata(s->writer, D0, key, TS_VALUE_INT, (uint64_t)value);
 }
 
-static void what_metadata_lacks_is_published(void **state)
+UNIT_TEST(what_metadata_lacks_is_published)
 {
-    (void)state;
     story s = story_begin();
     put_fact(&s, "compute_major", 8);
     put_fact(&s, "compute_minor", 6);
@@ -135,6 +128,7 @@ static void what_metadata_lacks_is_published(void **state)
     assert_int_equal(82, l.multiprocessors);
     assert_int_equal(1024, l.shared_reserved);
     assert_false(occupancy_device(s.reader, D1, &l));
+    REPORT(s.path, "kernels");
     story_end(&s);
 }
 
@@ -175,9 +169,8 @@ static const report_figure_line *figure_of(const report_section *s,
     block, for 10 us. A collective of one block takes 60 us: it may be as small
     as it likes.
 */
-static void collectives_are_in_no_sum_of_occupancy(void **state)
+UNIT_TEST(collectives_are_in_no_sum_of_occupancy)
 {
-    (void)state;
     for (int with = 0; with < 2; with++) {
         story s = story_begin();
         analyze_job job;
@@ -200,21 +193,12 @@ static void collectives_are_in_no_sum_of_occupancy(void **state)
         assert_int_equal(with ? 100000 : 40000, all.number); // with it
         report_close(r);
         analyze_close(&job);
+        REPORT(s.path, "kernels");
         story_end(&s);
     }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_fill_a_multiprocessor),
-        cmocka_unit_test(small_blocks_are_limited_by_their_number),
-        cmocka_unit_test(registers_are_given_to_warps_of_a_partition),
-        cmocka_unit_test(shared_memory_counts_what_the_system_takes),
-        cmocka_unit_test(a_small_grid_fills_what_it_has),
-        cmocka_unit_test(impossible_launches_have_no_occupancy),
-        cmocka_unit_test(what_metadata_lacks_is_published),
-        cmocka_unit_test(collectives_are_in_no_sum_of_occupancy),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -40,9 +40,8 @@ static void make(made *m)
     made_open(m);
 }
 
-static void only_kernels_of_the_same_device_hide_a_transfer(void **state)
+UNIT_TEST(only_kernels_of_the_same_device_hide_a_transfer)
 {
-    (void)state;
     made m;
     overlap_result r;
     make(&m);
@@ -62,12 +61,12 @@ static void only_kernels_of_the_same_device_hide_a_transfer(void **state)
     assert_int_equal(
         40, ts_timeline_device(m.timeline, 0)->only_ns[TS_WORK_COLLECTIVE]);
     overlap_close(&r);
+    REPORT(m.path, "overlap");
     made_close(&m);
 }
 
-static void transfers_are_summed_by_name_and_collectives_by_size(void **state)
+UNIT_TEST(transfers_are_summed_by_name_and_collectives_by_size)
 {
-    (void)state;
     made m;
     overlap_result r;
     make(&m);
@@ -89,13 +88,13 @@ static void transfers_are_summed_by_name_and_collectives_by_size(void **state)
     assert_int_equal(7, r.sums[1].worst_ns);
     assert_int_equal(10, r.sums[2].hidden_ns);
     overlap_close(&r);
+    REPORT(m.path, "overlap");
     made_close(&m);
 }
 
 // A kernel that waits for a copy by stream order would begin with its launch.
-static void hiding_a_copy_gains_what_a_kernel_waited_for_it(void **state)
+UNIT_TEST(hiding_a_copy_gains_what_a_kernel_waited_for_it)
 {
-    (void)state;
     made m;
     model_figures base, w;
     made_begin(&m, 0);
@@ -110,15 +109,22 @@ static void hiding_a_copy_gains_what_a_kernel_waited_for_it(void **state)
     assert_int_equal(TS_COST_COPY, w.bound);
     assert_true(overlap_hide(&w, m.replay, true));
     assert_int_equal(0, model_gain(&base, &w)); // there is no collective
+    REPORT(m.path, "overlap");
+    made_close(&m);
+}
+
+UNIT_TEST(a_copy_that_takes_no_time_to_speak_of_has_no_share)
+{
+    made m;
+    made_begin(&m, 0);
+    copy(&m, S0, 0, 5, 6, 1);
+    made_launch(&m, S0, "k", 4, 10, 100000);
+    made_open(&m);
+    REPORT(m.path, "overlap");
     made_close(&m);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_kernels_of_the_same_device_hide_a_transfer),
-        cmocka_unit_test(transfers_are_summed_by_name_and_collectives_by_size),
-        cmocka_unit_test(hiding_a_copy_gains_what_a_kernel_waited_for_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

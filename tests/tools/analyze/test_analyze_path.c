@@ -14,7 +14,6 @@ static int64_t sum_of(const sums *s, uint64_t key)
 // Every operation was launched from zone `step`, whatever the trace says.
 static uint32_t step_of(void *user, uint32_t operation)
 {
-    (void)operation;
     return *(uint32_t *)user;
 }
 
@@ -34,9 +33,8 @@ static void make(made *m)
     made_open(m);
 }
 
-static void the_path_adds_up_to_the_run_by_category_name_and_zone(void **state)
+UNIT_TEST(the_path_adds_up_to_the_run_by_category_name_and_zone)
 {
-    (void)state;
     made m;
     path_result r;
     make(&m);
@@ -74,6 +72,7 @@ static void the_path_adds_up_to_the_run_by_category_name_and_zone(void **state)
     }
     assert_int_equal(150, all);
     path_close(&r);
+    REPORT(m.path, "path");
     made_close(&m);
 }
 
@@ -84,9 +83,8 @@ static void the_path_adds_up_to_the_run_by_category_name_and_zone(void **state)
     host, 90 to 100; the free; the host, 50 to 60; the wait, from the end of a
     on; a; its launch, from 5 on, where the first operation begins.
 */
-static void what_is_in_a_call_is_not_what_is_before_it(void **state)
+UNIT_TEST(what_is_in_a_call_is_not_what_is_before_it)
 {
-    (void)state;
     made m;
     path_result r;
     made_begin(&m, 0);
@@ -123,14 +121,14 @@ static void what_is_in_a_call_is_not_what_is_before_it(void **state)
         assert_int_equal(host ? 2 : 1, r.names.rows[k].count);
     }
     path_close(&r);
+    REPORT(m.path, "path");
     made_close(&m);
 }
 
 // 100 gaps between launches, of lengths in no order: whatever few are asked
 // for, they are the longest.
-static void the_longest_parts_are_the_first_of_all_sorted(void **state)
+UNIT_TEST(the_longest_parts_are_the_first_of_all_sorted)
 {
-    (void)state;
     made m;
     path_result all, few;
     int64_t at = 0;
@@ -151,12 +149,12 @@ static void the_longest_parts_are_the_first_of_all_sorted(void **state)
         path_close(&few);
     }
     path_close(&all);
+    REPORT(m.path, "path");
     made_close(&m);
 }
 
-static void a_category_that_is_free_leaves_the_others(void **state)
+UNIT_TEST(a_category_that_is_free_leaves_the_others)
 {
-    (void)state;
     made m;
     path_result r;
     made_begin(&m, 0);
@@ -165,6 +163,7 @@ static void a_category_that_is_free_leaves_the_others(void **state)
     made_launch(&m, S0, "c", 104, 160, 170); // as soon as b is done
     made_open(&m);
     assert_true(path_open(&r, m.replay, &m.names, NULL, NULL, 99));
+    assert_true(model_run(m.replay, NULL, 0, &r.model));
     assert_true(path_without(&r, m.replay));
     assert_true(r.model.known);
     assert_int_equal(160, r.model.makespan_ns);
@@ -177,13 +176,13 @@ static void a_category_that_is_free_leaves_the_others(void **state)
     assert_int_equal(TS_COST_COMPUTE, r.free[TS_COST_HOST].bound);
     assert_false(r.free[TS_COST_COPY].known); // not on the path
     path_close(&r);
+    REPORT(m.path, "path");
     made_close(&m);
 }
 
 // UndefinedBehaviorSanitizer tells what is done with no memory at all.
-static void a_run_that_takes_no_time_has_a_path_without_parts(void **state)
+UNIT_TEST(a_run_that_takes_no_time_has_a_path_without_parts)
 {
-    (void)state;
     made m;
     path_result r;
     made_begin(&m, 0);
@@ -194,17 +193,11 @@ static void a_run_that_takes_no_time_has_a_path_without_parts(void **state)
     assert_int_equal(0, r.part_count);
     assert_int_equal(0, r.makespan_ns);
     path_close(&r);
+    REPORT(m.path, "path");
     made_close(&m);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_path_adds_up_to_the_run_by_category_name_and_zone),
-        cmocka_unit_test(what_is_in_a_call_is_not_what_is_before_it),
-        cmocka_unit_test(the_longest_parts_are_the_first_of_all_sorted),
-        cmocka_unit_test(a_category_that_is_free_leaves_the_others),
-        cmocka_unit_test(a_run_that_takes_no_time_has_a_path_without_parts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

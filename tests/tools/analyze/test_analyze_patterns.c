@@ -38,9 +38,8 @@ static void finds(const char *text, const char *expected)
     patterns_repeats_close(&r);
 }
 
-static void what_repeats_is_found_once(void **state)
+UNIT_TEST(what_repeats_is_found_once)
 {
-    (void)state;
     finds("", "");
     finds("abab", ""); // twice is not enough
     finds("abxabyabz", "ab*3 ");
@@ -51,19 +50,17 @@ static void what_repeats_is_found_once(void **state)
     finds("abcdxabcdyabcdzabqabrabs", "abcd*3 ab*3 ");
 }
 
-static void nothing_goes_on_over_a_break(void **state)
+UNIT_TEST(nothing_goes_on_over_a_break)
 {
-    (void)state;
     finds("a|ba|ba|b", ""); // two `ba` only
     finds("ab|ab|ab", "ab*3 ");
     finds("xab|yab|zab", "ab*3 ");
 }
 
-static void long_sequences_are_cut_at_the_longest_length(void **state)
+UNIT_TEST(long_sequences_are_cut_at_the_longest_length)
 {
-    (void)state;
     char text[256] = "", shown[256];
-    for (int turn = 0; turn < 3; turn++)
+    for (int round = 0; round < 3; round++)
         for (int i = 0; i < 40; i++)
             sprintf(text + strlen(text), "%c", i < 26 ? 'a' + i : 'A' + i - 26);
     patterns_repeats r = find(text, shown);
@@ -75,18 +72,17 @@ static void long_sequences_are_cut_at_the_longest_length(void **state)
 }
 
 // Whatever there is, no token is taken twice, and what is said is true.
-static void random_sequences_hold_what_was_found_in_them(void **state)
+UNIT_TEST(random_sequences_hold_what_was_found_in_them)
 {
-    (void)state;
     enum { COUNT = 3000 };
     static uint32_t tokens[COUNT];
     static bool breaks[COUNT];
     uint64_t seed = 1;
-    for (int turn = 0; turn < 20; turn++) {
+    for (int round = 0; round < 20; round++) {
         bool taken[COUNT] = { false };
         for (int i = 0; i < COUNT; i++) {
             seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
-            tokens[i] = (uint32_t)(seed >> 33) % (uint32_t)(2 + turn);
+            tokens[i] = (uint32_t)(seed >> 33) % (uint32_t)(2 + round);
             breaks[i] = (seed >> 50) % 40 == 0;
         }
         patterns_repeats r;
@@ -111,9 +107,8 @@ static void random_sequences_hold_what_was_found_in_them(void **state)
     Four times: kernels a (10 ns) and b (20 ns), 30 apart, then a large one of
     5,000 which ends what could be fused. Calls take 2 each.
 */
-static void kernels_are_measured_and_fused(void **state)
+UNIT_TEST(kernels_are_measured_and_fused)
 {
-    (void)state;
     made m;
     patterns_result r;
     model_figures base, fused;
@@ -144,17 +139,43 @@ static void kernels_are_measured_and_fused(void **state)
     // the last time b comes at once, but the large one waits for its launch.
     assert_int_equal(4 * 2, model_gain(&base, &fused));
     patterns_close(&r);
+    REPORT(m.path, "patterns");
+    made_close(&m);
+}
+
+// Small kernels at `step` from each other, each with a call of its own.
+static void make_small(made *m, int64_t step, int64_t length)
+{
+    made_begin(m, 0);
+    for (int i = 0; i < 12; i++) {
+        const int64_t at = step * i;
+        made_launch(m, S0, i % 3 ? "a" : "first", at, at + 3, at + 3 + length);
+    }
+    made_open(m);
+}
+
+UNIT_TEST(fusing_saves_calls_where_the_device_waits_for_them)
+{
+    made m;
+    make_small(&m, 10, 5);
+    REPORT(m.path, "patterns");
+    made_close(&m);
+}
+
+// Each begins when the one before ends, and was launched long before.
+UNIT_TEST(fusing_saves_nothing_where_the_device_is_busy)
+{
+    made m;
+    made_begin(&m, 0);
+    for (int i = 0; i < 12; i++)
+        made_launch(&m, S0, i % 3 ? "a" : "first", 3 * i, 100 + 50 * i,
+                    150 + 50 * i);
+    made_open(&m);
+    REPORT(m.path, "patterns");
     made_close(&m);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_repeats_is_found_once),
-        cmocka_unit_test(nothing_goes_on_over_a_break),
-        cmocka_unit_test(long_sequences_are_cut_at_the_longest_length),
-        cmocka_unit_test(random_sequences_hold_what_was_found_in_them),
-        cmocka_unit_test(kernels_are_measured_and_fused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -27,9 +27,8 @@ static void collective(made *m, uint32_t stream, int64_t from, int64_t to,
     Two devices of one file. First: they arrive at 100 and 150, both end at
     200. Second: 300 and 320 the other way round, end 400. Third: together.
 */
-static void who_comes_last_makes_the_others_wait(void **state)
+UNIT_TEST(who_comes_last_makes_the_others_wait)
 {
-    (void)state;
     made m;
     ranks_result r;
     made_begin(&m, 0);
@@ -63,15 +62,15 @@ static void who_comes_last_makes_the_others_wait(void **state)
     assert_int_equal(1, r.names.count);
     assert_int_equal(70, r.names.rows[0].ns);
     ranks_close(&r);
+    REPORT(m.path, "ranks");
     made_close(&m);
 }
 
 // Two processes of one machine: the one began 7,000 ns after the other, and
 // that is why it comes as much later to the first collective, not to the
 // second.
-static void a_late_start_is_distinguished_from_a_clock_offset(void **state)
+UNIT_TEST(a_late_start_is_distinguished_from_a_clock_offset)
 {
-    (void)state;
     enum { UNIX = 1000000, HEAD = 7000 };
     made m, other;
     ranks_result r;
@@ -95,15 +94,17 @@ static void a_late_start_is_distinguished_from_a_clock_offset(void **state)
     assert_int_equal(made_group(&m, "resize"), r.rendezvous[1].held.zone);
     assert_int_equal(HEAD + 10, r.ranks[1].began_ns - r.ranks[0].began_ns);
     ranks_close(&r);
+    const char *const paths[] = { m.path, other.path };
+    const ts_analysis_desc both = { .paths = paths, .path_count = 2, .top = 2 };
+    report_expected(__FILE__, __func__, &both);
     made_close(&m);
     ts_reader_close(other.reader);
     unlink(other.path);
 }
 
 // The clocks of files are put together by the ends of their collectives.
-static void ranks_in_files_of_their_own_share_one_axis(void **state)
+UNIT_TEST(ranks_in_files_of_their_own_share_one_axis)
 {
-    (void)state;
     enum { LATE = 1000000 };
     made m, other;
     ranks_result r;
@@ -124,6 +125,9 @@ static void ranks_in_files_of_their_own_share_one_axis(void **state)
     assert_int_equal(1, r.ranks[1].file);
     assert_int_equal(0, r.rendezvous[0].end_spread_ns);
     ranks_close(&r);
+    const char *const paths[] = { m.path, other.path };
+    const ts_analysis_desc both = { .paths = paths, .path_count = 2, .top = 2 };
+    report_expected(__FILE__, __func__, &both);
     made_close(&m);
     ts_reader_close(other.reader);
     unlink(other.path);
@@ -134,9 +138,8 @@ static void ranks_in_files_of_their_own_share_one_axis(void **state)
     before it launches: relu is late for that, and reduce for relu. Then its
     relu takes 300 ns longer.
 */
-static void the_first_event_that_was_late_is_the_cause(void **state)
+UNIT_TEST(the_first_event_that_was_late_is_the_cause)
 {
-    (void)state;
     made m;
     ranks_result r;
     made_begin(&m, 0);
@@ -170,14 +173,14 @@ static void the_first_event_that_was_late_is_the_cause(void **state)
     assert_int_equal(711, cause.recorded_ns);
     assert_int_equal(0, r.rendezvous[1].held.length_ns);
     ranks_close(&r);
+    REPORT(m.path, "ranks");
     made_close(&m);
 }
 
 // A collective that was over before the last one began, which cannot be, or is
 // matched wrongly: nobody waits longer than his own lasts.
-static void who_had_gone_before_the_last_came_did_not_wait(void **state)
+UNIT_TEST(who_had_gone_before_the_last_came_did_not_wait)
 {
-    (void)state;
     made m;
     ranks_result r;
     made_begin(&m, 0);
@@ -190,12 +193,12 @@ static void who_had_gone_before_the_last_came_did_not_wait(void **state)
     assert_int_equal(0, r.ranks[1].caused_ns);
     assert_int_equal(0, r.pairs.count);
     ranks_close(&r);
+    REPORT(m.path, "ranks");
     made_close(&m);
 }
 
-static void alone_nobody_waits(void **state)
+UNIT_TEST(alone_nobody_waits)
 {
-    (void)state;
     made m;
     ranks_result r;
     made_begin(&m, 0);
@@ -204,18 +207,11 @@ static void alone_nobody_waits(void **state)
     assert_true(ranks_open(&r, m.replay, m.timeline, &m.names));
     assert_int_equal(0, r.rendezvous_count);
     ranks_close(&r);
+    REPORT(m.path, "ranks");
     made_close(&m);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_comes_last_makes_the_others_wait),
-        cmocka_unit_test(a_late_start_is_distinguished_from_a_clock_offset),
-        cmocka_unit_test(ranks_in_files_of_their_own_share_one_axis),
-        cmocka_unit_test(the_first_event_that_was_late_is_the_cause),
-        cmocka_unit_test(who_had_gone_before_the_last_came_did_not_wait),
-        cmocka_unit_test(alone_nobody_waits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

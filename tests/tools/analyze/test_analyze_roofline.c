@@ -10,9 +10,8 @@ static ts_text text_of(const char *string)
     return text;
 }
 
-static void rules_say_what_a_launch_computes(void **state)
+UNIT_TEST(rules_say_what_a_launch_computes)
 {
-    (void)state;
     roofline_rule rule;
     assert_true(roofline_rule_read(&rule, "gemm|conv=2.5G"));
     assert_int_equal(2500000000, rule.flops);
@@ -54,9 +53,8 @@ static void expect(const char *name, const char *dims, const char *types,
     assert_string_equal(shown, p.text);
 }
 
-static void shapes_say_what_a_matrix_product_computes(void **state)
+UNIT_TEST(shapes_say_what_a_matrix_product_computes)
 {
-    (void)state;
     // 2 * 2 * 3 * 4 operations; 6 + 12 + 8 elements.
     expect("aten::mm", "[[2,3],[3,4]]", "[\"float\",\"float\"]", 48, 26 * 4,
            "2x3x4");
@@ -106,9 +104,8 @@ static void product(made *m, const char *dims, const char *types, int64_t from,
     adding up), one of another shape, a kernel on its own, which a rule names,
     and one of which nothing is known.
 */
-static void work_is_charged_to_the_kernels_that_do_it(void **state)
+UNIT_TEST(work_is_charged_to_the_kernels_that_do_it)
 {
-    (void)state;
     made m;
     roofline_rule rule;
     roofline_result r;
@@ -144,12 +141,33 @@ static void work_is_charged_to_the_kernels_that_do_it(void **state)
     assert_int_equal(96 + 1024 + 64, r.flops);
     roofline_close(&r);
     roofline_rule_close(&rule);
+    REPORT(m.path, "roofline");
     made_close(&m);
 }
 
-static void a_trace_without_shapes_has_no_rows(void **state)
+UNIT_TEST(a_device_with_limits_has_a_ridge)
 {
-    (void)state;
+    made m;
+    made_begin(&m, 0);
+    product(&m, "[[8,8],[8,8]]", "[\"float\",\"float\"]", 0, 20);
+    made_launch(&m, S0, "gemm", 4, 100, 150);
+    // Of types of PyTorch, by their size; those of C have other names.
+    product(&m, "[[8,8],[8,8]]", "[\"signed char\",\"unsigned char\"]", 30, 50);
+    made_launch(&m, S0, "gemm", 34, 150, 180);
+    made_open(&m);
+    const char *const paths[] = { m.path };
+    const char *const sets[] = { "roofline.peak=100", "roofline.bandwidth=20" };
+    report_expected(__FILE__, __func__,
+                    &(const ts_analysis_desc){ .paths = paths,
+                                               .path_count = 1,
+                                               .only = "roofline",
+                                               .settings = sets,
+                                               .setting_count = 2 });
+    made_close(&m);
+}
+
+UNIT_TEST(a_trace_without_shapes_has_no_rows)
+{
     made m;
     roofline_result r;
     made_begin(&m, 0);
@@ -160,16 +178,11 @@ static void a_trace_without_shapes_has_no_rows(void **state)
     assert_int_equal(0, r.count);
     assert_int_equal(1, r.operators);
     roofline_close(&r);
+    REPORT(m.path, "roofline");
     made_close(&m);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules_say_what_a_launch_computes),
-        cmocka_unit_test(shapes_say_what_a_matrix_product_computes),
-        cmocka_unit_test(work_is_charged_to_the_kernels_that_do_it),
-        cmocka_unit_test(a_trace_without_shapes_has_no_rows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -39,10 +39,8 @@ static void expect_sum(const stats_group *g, uint64_t count, int64_t total,
 
 /* ---- Kernels ------------------------------------------------------------- */
 
-static void
-kernels_of_one_name_are_summed_over_streams_and_devices(void **state)
+UNIT_TEST(kernels_of_one_name_are_summed_over_streams_and_devices)
 {
-    (void)state;
     scene x = { .s = story_begin() };
     story_kernel(&x.s, S0, 100, 110, "gemm", HOST, 50);
     story_kernel(&x.s, S1, 105, 125, "gemm", HOST, 60);
@@ -62,12 +60,12 @@ kernels_of_one_name_are_summed_over_streams_and_devices(void **state)
     assert_int_equal(105, gemm->sum.most_at_ns);
     expect_sum(&row_of(&k.names, "relu")->sum, 1, 1, 1, 1);
     kernels_close(&k);
+    REPORT(x.s.path, "kernels,copies,api,zones");
     close_scene(&x);
 }
 
-static void launch_configurations_are_distinguished(void **state)
+UNIT_TEST(launch_configurations_are_distinguished)
 {
-    (void)state;
     scene x = { .s = story_begin() };
     const uint32_t name = story_name(&x.s, "gemm");
     for (uint32_t i = 0; i < 3; i++) {
@@ -89,12 +87,12 @@ static void launch_configurations_are_distinguished(void **state)
     assert_int_equal(8, kernels_launch(&k, &k.configs.rows[1].sum)->grid[0]);
     assert_int_equal(D0, kernels_device(&k.configs.rows[1].sum));
     kernels_close(&k);
+    REPORT(x.s.path, "kernels,copies,api,zones");
     close_scene(&x);
 }
 
-static void instances_of_templates_can_be_one(void **state)
+UNIT_TEST(instances_of_templates_can_be_one)
 {
-    (void)state;
     for (int collapse = 0; collapse < 2; collapse++) {
         scene x = { .s = story_begin() };
         story_kernel(&x.s, S0, 100, 110, "void f<int>(int)", HOST, 50);
@@ -106,13 +104,13 @@ static void instances_of_templates_can_be_one(void **state)
         if (collapse)
             expect_sum(&row_of(&k.names, "f<...>")->sum, 2, 40, 10, 30);
         kernels_close(&k);
+        REPORT(x.s.path, "kernels,copies,api,zones");
         close_scene(&x);
     }
 }
 
-static void kernels_are_summed_by_zone_and_by_stack(void **state)
+UNIT_TEST(kernels_are_summed_by_zone_and_by_stack)
 {
-    (void)state;
     scene x = { .s = story_begin() };
     const ts_module_entry module = { .path = story_name(&x.s, "/usr/bin/app") };
     const uint32_t app = ts_writer_module(x.s.writer, &module, NULL, 0);
@@ -135,6 +133,7 @@ static void kernels_are_summed_by_zone_and_by_stack(void **state)
     expect_sum(&row_of(&k.stacks, "app+0x10 < app+0x200")->sum, 2, 22, 10, 12);
     expect_sum(&row_of(&k.stacks, "(no stack)")->sum, 1, 11, 11, 11);
     kernels_close(&k);
+    REPORT(x.s.path, "kernels,copies,api,zones");
     close_scene(&x);
 }
 
@@ -145,9 +144,8 @@ static int by_value(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
-static void quantiles_are_exact(void **state)
+UNIT_TEST(quantiles_are_exact)
 {
-    (void)state;
     enum { COUNT = 5000 };
     static int64_t values[COUNT];
     uint64_t random = 12345;
@@ -166,6 +164,7 @@ static void quantiles_are_exact(void **state)
     assert_int_equal(values[(COUNT * 95 + 99) / 100 - 1],
                      k.names.rows[0].sum.p95_ns);
     kernels_close(&k);
+    REPORT(x.s.path, "kernels,copies,api,zones");
     close_scene(&x);
 }
 
@@ -181,9 +180,8 @@ static void put_copy(story *s, int64_t start, int64_t end, uint64_t type,
                     3);
 }
 
-static void copies_are_summed_by_kind_memory_and_size(void **state)
+UNIT_TEST(copies_are_summed_by_kind_memory_and_size)
 {
-    (void)state;
     scene x = { .s = story_begin() };
     put_copy(&x.s, 0, 100, 1, 1000, 1 | 3 << 4);   // to device, pageable
     put_copy(&x.s, 100, 110, 1, 5000, 2 | 3 << 4); // pinned
@@ -207,12 +205,12 @@ static void copies_are_summed_by_kind_memory_and_size(void **state)
     assert_int_equal(1100, c.pageable.bytes);
     expect_sum(&c.pinned, 1, 10, 10, 10);
     copies_close(&c);
+    REPORT(x.s.path, "kernels,copies,api,zones");
     close_scene(&x);
 }
 
-static void sizes_that_no_memory_has_add_up_to_the_most(void **state)
+UNIT_TEST(sizes_that_no_memory_has_add_up_to_the_most)
 {
-    (void)state;
     scene x = { .s = story_begin() };
     put_copy(&x.s, 0, 100, 1, UINT64_MAX - 1, 0);
     put_copy(&x.s, 100, 110, 1, 5000, 0);
@@ -225,6 +223,7 @@ static void sizes_that_no_memory_has_add_up_to_the_most(void **state)
     copies_close(&c);
     assert_true(analyze_run(&x.job, "summary,copies", r));
     report_close(r);
+    REPORT(x.s.path, "kernels,copies,api,zones");
     close_scene(&x);
 }
 
@@ -239,9 +238,8 @@ static void put_call(story *s, uint32_t thread, int64_t start, int64_t end,
                     values, 2);
 }
 
-static void calls_are_summed_by_function_thread_and_result(void **state)
+UNIT_TEST(calls_are_summed_by_function_thread_and_result)
 {
-    (void)state;
     scene x = { .s = story_begin() };
     put_call(&x.s, HOST, 0, 5, "cudaLaunchKernel", 0);
     put_call(&x.s, HOST, 10, 30, "cudaStreamSynchronize", 0);
@@ -254,12 +252,12 @@ static void calls_are_summed_by_function_thread_and_result(void **state)
     expect_sum(&row_of(&a.results, "cudaLaunchKernel: 700")->sum, 1, 7, 7, 7);
     expect_sum(&a.blocking, 1, 20, 20, 20);
     api_close(&a);
+    REPORT(x.s.path, "kernels,copies,api,zones");
     close_scene(&x);
 }
 
-static void functions_that_may_block_are_known_by_name(void **state)
+UNIT_TEST(functions_that_may_block_are_known_by_name)
 {
-    (void)state;
     static const char *const yes[] = { "cudaDeviceSynchronize", "clFinish",
                                        "cuMemcpyDtoH_v2", "hipFree" };
     static const char *const no[] = { "cudaMemcpyAsync", "cudaLaunchKernel",
@@ -272,9 +270,8 @@ static void functions_that_may_block_are_known_by_name(void **state)
 
 /* ---- Zones --------------------------------------------------------------- */
 
-static void zones_have_inclusive_exclusive_and_device_time(void **state)
+UNIT_TEST(zones_have_inclusive_exclusive_and_device_time)
 {
-    (void)state;
     scene x = { .s = story_begin() };
     story_zone(&x.s, HOST, 100, 200, "forward");
     story_zone(&x.s, HOST, 300, 340, "forward");
@@ -302,12 +299,12 @@ static void zones_have_inclusive_exclusive_and_device_time(void **state)
     assert_int_equal(38, z.gpu_all_ns);
     assert_int_equal(1, z.gpu_none_ns);
     zones_close(&z);
+    REPORT(x.s.path, "kernels,copies,api,zones");
     close_scene(&x);
 }
 
-static void recursion_counts_once_in_inclusive_time(void **state)
+UNIT_TEST(recursion_counts_once_in_inclusive_time)
 {
-    (void)state;
     scene x = { .s = story_begin() };
     story_zone(&x.s, HOST, 20, 60, "fib");
     story_zone(&x.s, HOST, 10, 80, "fib");
@@ -320,14 +317,14 @@ static void recursion_counts_once_in_inclusive_time(void **state)
     assert_int_equal(100, zones_times(&z, fib)->inclusive_ns);
     assert_int_equal(100, zones_times(&z, fib)->exclusive_ns);
     zones_close(&z);
+    REPORT(x.s.path, "kernels,copies,api,zones");
     close_scene(&x);
 }
 
 // As the PyTorch profiler has an annotation that begins within the call that
 // makes it, and goes on when that has returned.
-static void zones_that_cross_share_no_moment(void **state)
+UNIT_TEST(zones_that_cross_share_no_moment)
 {
-    (void)state;
     enum { LANE = 900, LANE_ALONE };
     scene x = { .s = story_begin() };
     story_zone(&x.s, HOST, 0, 1000, "next");
@@ -360,13 +357,13 @@ static void zones_that_cross_share_no_moment(void **state)
     }
     assert_int_equal(1, z.paths.overlaps);
     zones_close(&z);
+    REPORT(x.s.path, "kernels,copies,api,zones");
     close_scene(&x);
 }
 
 // Of five copies the three longest, each with its own rate and stream.
-static void single_copies_have_their_own_rates(void **state)
+UNIT_TEST(single_copies_have_their_own_rates)
 {
-    (void)state;
     static const struct {
         int64_t from, to;
         uint64_t size, memory;
@@ -400,6 +397,7 @@ static void single_copies_have_their_own_rates(void **state)
     const ts_text text = copies_one_text(&c, &c.longest[0]);
     assert_string_equal("host to device, pinned", text.text);
     copies_close(&c);
+    REPORT(x.s.path, "kernels,copies,api,zones");
     close_scene(&x);
 }
 
@@ -407,15 +405,12 @@ static void single_copies_have_their_own_rates(void **state)
 
 static ts_text same_text(const stats_group *group, void *user)
 {
-    (void)group;
-    (void)user;
     return (ts_text){ "same", 4 };
 }
 
 // Keys are ids of a file: with the file of another, they name anything.
-static void a_row_of_several_files_has_file_and_keys_of_one(void **state)
+UNIT_TEST(a_row_of_several_files_has_file_and_keys_of_one)
 {
-    (void)state;
     stats_map map = { 0 };
     stats_rows rows;
     stats_add(stats_find(&map, 0, 5, 6), 200, 10, 0);
@@ -434,22 +429,5 @@ static void a_row_of_several_files_has_file_and_keys_of_one(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(zones_that_cross_share_no_moment),
-        cmocka_unit_test(single_copies_have_their_own_rates),
-        cmocka_unit_test(a_row_of_several_files_has_file_and_keys_of_one),
-        cmocka_unit_test(
-            kernels_of_one_name_are_summed_over_streams_and_devices),
-        cmocka_unit_test(launch_configurations_are_distinguished),
-        cmocka_unit_test(instances_of_templates_can_be_one),
-        cmocka_unit_test(kernels_are_summed_by_zone_and_by_stack),
-        cmocka_unit_test(quantiles_are_exact),
-        cmocka_unit_test(copies_are_summed_by_kind_memory_and_size),
-        cmocka_unit_test(sizes_that_no_memory_has_add_up_to_the_most),
-        cmocka_unit_test(calls_are_summed_by_function_thread_and_result),
-        cmocka_unit_test(functions_that_may_block_are_known_by_name),
-        cmocka_unit_test(zones_have_inclusive_exclusive_and_device_time),
-        cmocka_unit_test(recursion_counts_once_in_inclusive_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -24,9 +24,8 @@ static period find(const char *text)
     return p;
 }
 
-static void a_loop_is_found_behind_a_prologue(void **state)
+UNIT_TEST(a_loop_is_found_behind_a_prologue)
 {
-    (void)state;
     period p = find("xyzxqrstAbcdeAbcdeAbcdeAbcdefin");
     assert_int_equal(4, p.count);
     assert_int_equal(5, p.length);
@@ -37,9 +36,8 @@ static void a_loop_is_found_behind_a_prologue(void **state)
     period_close(&p);
 }
 
-static void the_outermost_loop_is_the_one(void **state)
+UNIT_TEST(the_outermost_loop_is_the_one)
 {
-    (void)state;
     // Three steps of six layers each.
     period p = find("Sabcabcabcabcabcabcen"
                     "Sabcabcabcabcabcabcen"
@@ -56,9 +54,8 @@ static void the_outermost_loop_is_the_one(void **state)
     period_close(&p);
 }
 
-static void iterations_may_differ_a_little(void **state)
+UNIT_TEST(iterations_may_differ_a_little)
 {
-    (void)state;
     period p = find("AbcdefghijAbcdefghijAbcdXefghijAbcdefghijAbcefghijAb");
     assert_int_equal(5, p.count);
     assert_int_equal(10, p.length);
@@ -68,9 +65,8 @@ static void iterations_may_differ_a_little(void **state)
     period_close(&p);
 }
 
-static void an_iteration_begins_where_the_pauses_are(void **state)
+UNIT_TEST(an_iteration_begins_where_the_pauses_are)
 {
-    (void)state;
     period p = find("deAbcdeAbcdeAbcdeAbcdeAbcde");
     assert_int_equal(5, p.count);
     assert_int_equal(2, p.starts[0]);
@@ -84,18 +80,16 @@ static void an_iteration_begins_where_the_pauses_are(void **state)
 }
 
 // Four of five have to agree on what comes after the pause.
-static void one_iteration_of_five_may_begin_with_something_else(void **state)
+UNIT_TEST(one_iteration_of_five_may_begin_with_something_else)
 {
-    (void)state;
     period p = find("AbcdxbcdAbcdAbcdAbcd");
     assert_int_equal(5, p.count);
     assert_int_equal(0, p.starts[0]);
     period_close(&p);
 }
 
-static void what_does_not_repeat_is_no_loop(void **state)
+UNIT_TEST(what_does_not_repeat_is_no_loop)
 {
-    (void)state;
     const char *const none[] = { "",
                                  "a",
                                  "ab",
@@ -110,16 +104,15 @@ static void what_does_not_repeat_is_no_loop(void **state)
 }
 
 // Whatever there is, turns are in order and within the sequence.
-static void random_sequences_have_iterations_in_order(void **state)
+UNIT_TEST(random_sequences_have_iterations_in_order)
 {
-    (void)state;
     enum { COUNT = 1000 };
     uint32_t tokens[COUNT];
     int64_t weights[COUNT];
     uint64_t seed = 1;
     size_t found = 0;
-    for (size_t turn = 0; turn < 300; turn++) {
-        const size_t count = 20 + turn * 3, length = 1 + turn % 23;
+    for (size_t round = 0; round < 300; round++) {
+        const size_t count = 20 + round * 3, length = 1 + round % 23;
         for (size_t i = 0; i < count; i++) {
             seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
             const bool odd = seed >> 60 == 0; // one in sixteen
@@ -128,7 +121,7 @@ static void random_sequences_have_iterations_in_order(void **state)
         }
         period p;
         assert_true(
-            period_find(&p, tokens, turn % 3 ? weights : NULL, count, 29));
+            period_find(&p, tokens, round % 3 ? weights : NULL, count, 29));
         for (size_t i = 0; i < p.count; i++) {
             assert_true(p.starts[i] < p.starts[i + 1]);
             assert_true(p.starts[i + 1] <= count);
@@ -167,9 +160,8 @@ static void make_steps(made *m, bool mark)
     made_open(m);
 }
 
-static void steps_are_found_and_slow_ones_explained(void **state)
+UNIT_TEST(steps_are_found_and_slow_ones_explained)
 {
-    (void)state;
     made m;
     steps_result r;
     make_steps(&m, false);
@@ -200,13 +192,13 @@ static void steps_are_found_and_slow_ones_explained(void **state)
     assert_int_equal(0, r.of[1]);
     assert_int_equal(STEPS - 1, r.of[3 * STEPS]);
     steps_close(&r);
+    REPORT(m.path, "steps");
     made_close(&m);
 }
 
 // Fewer than three are no steps, and the answer knows that they are there.
-static void two_marks_are_too_few(void **state)
+UNIT_TEST(two_marks_are_too_few)
 {
-    (void)state;
     made m;
     steps_result r;
     made_begin(&m, 0);
@@ -229,12 +221,12 @@ static void two_marks_are_too_few(void **state)
                            "Only 2 steps are marked, but at least three"));
     report_close(found);
     analyze_close(&job);
+    REPORT(m.path, "steps");
     made_close(&m);
 }
 
-static void marked_steps_are_taken_as_they_are(void **state)
+UNIT_TEST(marked_steps_are_taken_as_they_are)
 {
-    (void)state;
     made m;
     steps_result r;
     make_steps(&m, true);
@@ -248,13 +240,48 @@ static void marked_steps_are_taken_as_they_are(void **state)
     assert_true(r.steps[8].slow);
     assert_false(r.steps[7].slow);
     steps_close(&r);
+    REPORT(m.path, "steps");
+    made_close(&m);
+}
+
+// Found, not marked: what is before the loop is of no step.
+UNIT_TEST(much_outside_of_the_steps_is_said)
+{
+    made m;
+    made_begin(&m, 0);
+    made_launch(&m, S0, "load", 0, 10, 5000);
+    made_launch(&m, S0, "check", 2, 5000, 8000);
+    for (int i = 0; i < 5; i++) {
+        const int64_t at = 9000 + 1000 * i;
+        made_launch(&m, S0, "a", at + 10, at + 100, at + 400);
+        made_launch(&m, S0, "b", at + 20, at + 400, at + 600);
+    }
+    made_open(&m);
+    REPORT(m.path, "steps");
+    made_close(&m);
+}
+
+// A loop is found, and the two marks are mentioned.
+UNIT_TEST(two_marks_beside_a_loop_are_too_few)
+{
+    made m;
+    made_begin(&m, 0);
+    for (int i = 0; i < 8; i++) {
+        const int64_t at = 1000 * i;
+        made_launch(&m, S0, "a", at + 10, at + 100, at + 200);
+        made_launch(&m, S0, "b", at + 20, at + 200, at + 300);
+        if (i > 1) continue;
+        made_zone(&m, HOST, i ? "ProfilerStep#1" : "ProfilerStep#0", at,
+                  at + 900);
+    }
+    made_open(&m);
+    REPORT(m.path, "steps");
     made_close(&m);
 }
 
 // Work of step 3 that ends before that of step 2 does: it has no time.
-static void steps_without_time_are_counted_and_numbers_stay(void **state)
+UNIT_TEST(steps_without_time_are_counted_and_numbers_stay)
 {
-    (void)state;
     made m;
     steps_result r, marked;
     made_begin(&m, 0);
@@ -289,12 +316,12 @@ static void steps_without_time_are_counted_and_numbers_stay(void **state)
     assert_string_equal("number 20", steps_words(&frame).s);
     steps_close(&marked);
     steps_close(&r);
+    REPORT(m.path, "steps");
     made_close(&m);
 }
 
-static void a_trace_without_a_loop_has_no_steps(void **state)
+UNIT_TEST(a_trace_without_a_loop_has_no_steps)
 {
-    (void)state;
     made m;
     steps_result r;
     made_begin(&m, 0);
@@ -304,24 +331,11 @@ static void a_trace_without_a_loop_has_no_steps(void **state)
     assert_true(steps_open(&r, m.replay, m.timeline, &m.names));
     assert_int_equal(0, r.count);
     steps_close(&r);
+    REPORT(m.path, "steps");
     made_close(&m);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_loop_is_found_behind_a_prologue),
-        cmocka_unit_test(the_outermost_loop_is_the_one),
-        cmocka_unit_test(iterations_may_differ_a_little),
-        cmocka_unit_test(an_iteration_begins_where_the_pauses_are),
-        cmocka_unit_test(one_iteration_of_five_may_begin_with_something_else),
-        cmocka_unit_test(what_does_not_repeat_is_no_loop),
-        cmocka_unit_test(random_sequences_have_iterations_in_order),
-        cmocka_unit_test(steps_are_found_and_slow_ones_explained),
-        cmocka_unit_test(two_marks_are_too_few),
-        cmocka_unit_test(marked_steps_are_taken_as_they_are),
-        cmocka_unit_test(steps_without_time_are_counted_and_numbers_stay),
-        cmocka_unit_test(a_trace_without_a_loop_has_no_steps),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -34,9 +34,8 @@ static void put_run(scene *x)
     story_kernel(&x->s, S0, 105, 125, "relu", HOST, 100);
 }
 
-static void a_small_run_adds_up(void **state)
+UNIT_TEST(a_small_run_adds_up)
 {
-    (void)state;
     scene x = { .s = story_begin() };
     put_run(&x);
     story_open(&x.s, &x.job, false);
@@ -60,6 +59,7 @@ static void a_small_run_adds_up(void **state)
         sum += parts[i];
     assert_int_equal(115, sum);
     assert_int_equal(45, parts[SUMMARY_HOST]);
+    REPORT(x.s.path, "summary");
     close_scene(&x);
 }
 
@@ -80,9 +80,8 @@ static void put_long_run(scene *x, uint32_t count)
     }
 }
 
-static void a_long_run_in_windows_adds_up_to_the_whole(void **state)
+UNIT_TEST(a_long_run_in_windows_adds_up_to_the_whole)
 {
-    (void)state;
     scene x = { .s = story_begin() };
     put_long_run(&x, 210000);
     story_open(&x.s, &x.job, false);
@@ -105,12 +104,12 @@ static void a_long_run_in_windows_adds_up_to_the_whole(void **state)
         idle += a->cause_ns[i];
     assert_int_equal(a->idle_ns, idle);
     summary_close(&whole);
+    REPORT(x.s.path, "summary");
     close_scene(&x);
 }
 
-static void a_trace_without_devices_says_what_there_is(void **state)
+UNIT_TEST(a_trace_without_devices_says_what_there_is)
 {
-    (void)state;
     scene x = { .s = story_begin() };
     story_zone(&x.s, HOST, 0, 100, "step");
     story_open(&x.s, &x.job, false);
@@ -125,6 +124,7 @@ static void a_trace_without_devices_says_what_there_is(void **state)
         assert_true(s->not_applicable);
     assert_false(s->not_applicable);
     report_close(r);
+    REPORT(x.s.path, "summary");
     close_scene(&x);
 }
 
@@ -161,9 +161,8 @@ static const report_figure_line *figure_of(const report_section *s,
     return NULL;
 }
 
-static void a_span_begins_with_the_first_work(void **state)
+UNIT_TEST(a_span_begins_with_the_first_work)
 {
-    (void)state;
     scene x = { .s = story_begin() };
     put_cut(&x);
     story_open(&x.s, &x.job, false);
@@ -187,6 +186,7 @@ static void a_span_begins_with_the_first_work(void **state)
     for (; s; s = s->next)
         assert_true(!s->trusted || s->confidence != REPORT_HIGH);
     report_close(r);
+    REPORT(x.s.path, "summary");
     close_scene(&x);
 }
 
@@ -208,13 +208,13 @@ static uint64_t outside_after(bool captured)
     story_call(&x.s, HOST, 61000, "cudaLaunchKernel");
     story_open(&x.s, &x.job, false);
     const uint64_t outside = analyze_cut(&x.job)->outside;
+    if (captured) REPORT(x.s.path, "summary");
     close_scene(&x);
     return outside;
 }
 
-static void launches_into_a_graph_have_no_work(void **state)
+UNIT_TEST(launches_into_a_graph_have_no_work)
 {
-    (void)state;
     assert_int_equal(1, outside_after(true));
     assert_int_equal(5, outside_after(false));
 }
@@ -252,9 +252,8 @@ static void put_rounds(scene *x, bound which, int64_t part)
     }
 }
 
-static void a_run_is_bound_by_what_costs_a_fifth(void **state)
+UNIT_TEST(a_run_is_bound_by_what_costs_a_fifth)
 {
-    (void)state;
     static const char *const keys[BOUND_LIMIT] = { "launch_bound", "host_bound",
                                                    "copy_bound",
                                                    "communication_bound" };
@@ -280,14 +279,14 @@ static void a_run_is_bound_by_what_costs_a_fifth(void **state)
             assert_int_equal(which == BOUND_HOST && part == 22,
                              strstr(s->answer.text, "'resize'") != NULL);
             report_close(r);
+            REPORT(x.s.path, "summary");
             close_scene(&x);
         }
 }
 
 // Launches of 3 ms do more than launch: fewer of them would be no help.
-static void launches_that_load_code_are_the_hosts(void **state)
+UNIT_TEST(launches_that_load_code_are_the_hosts)
 {
-    (void)state;
     enum { MS = 1000000 };
     scene x = { .s = story_begin() };
     for (int64_t i = 0; i < 10; i++) {
@@ -310,13 +309,13 @@ static void launches_that_load_code_are_the_hosts(void **state)
     // 3 ms of 100 before the first operation are not worth a sentence.
     assert_null(strstr(s->answer.text, "no device was busy"));
     report_close(r);
+    REPORT(x.s.path, "summary");
     close_scene(&x);
 }
 
 // A second part of a fifth has its share, and is named as what comes next.
-static void the_next_part_that_is_large_is_named(void **state)
+UNIT_TEST(the_next_part_that_is_large_is_named)
 {
-    (void)state;
     enum { US = 1000 };
     scene x = { .s = story_begin() };
     for (int64_t i = 0; i < 10; i++) {
@@ -346,13 +345,13 @@ static void the_next_part_that_is_large_is_named(void **state)
     assert_non_null(strstr(s->answer.text, "largest part: for another "
                                            "35.0 % of the time communication"));
     report_close(r);
+    REPORT(x.s.path, "summary");
     close_scene(&x);
 }
 
 // One that has all its calls and all its work is cut nowhere.
-static void a_whole_program_is_not_cut(void **state)
+UNIT_TEST(a_whole_program_is_not_cut)
 {
-    (void)state;
     scene x = { .s = story_begin() };
     put_run(&x);
     story_open(&x.s, &x.job, false);
@@ -364,12 +363,12 @@ static void a_whole_program_is_not_cut(void **state)
     assert_int_equal(1, cut->running); // relu, after its launch
     assert_int_equal(24, cut->running_ns);
     assert_false(cut_weighs(cut));
+    REPORT(x.s.path, "summary");
     close_scene(&x);
 }
 
-static void losses_lower_every_trust(void **state)
+UNIT_TEST(losses_lower_every_trust)
 {
-    (void)state;
     scene x = { .s = story_begin() };
     put_run(&x);
     ts_writer_loss(x.s.writer, S0, TS_LOSS_RING_FULL, 0, 12, 30, 40);
@@ -386,13 +385,13 @@ static void losses_lower_every_trust(void **state)
     assert_int_equal(12, t->values[2].number);
     assert_int_equal(30, t->values[4].number);
     report_close(r);
+    REPORT(x.s.path, "summary");
     close_scene(&x);
 }
 
 // An importer made the times up: no figure of them is sure.
-static void times_that_no_source_has_lower_every_trust(void **state)
+UNIT_TEST(times_that_no_source_has_lower_every_trust)
 {
-    (void)state;
     scene x = { .s = story_begin() };
     put_run(&x);
     ts_writer_metadata(x.s.writer, 0, "chakra.times", TS_VALUE_TEXT,
@@ -408,14 +407,14 @@ static void times_that_no_source_has_lower_every_trust(void **state)
     }
     assert_true(answers >= 3);
     report_close(r);
+    REPORT(x.s.path, "summary");
     close_scene(&x);
 }
 
 // Of a part by zone or stream other work of a device is not there: it looks
 // idle. Of a part by time all of it is.
-static void a_part_of_the_work_is_no_sure_answer(void **state)
+UNIT_TEST(a_part_of_the_work_is_no_sure_answer)
 {
-    (void)state;
     const char *const parts[] = { "--from 5ns --zone a*", "--stream 7",
                                   "--from 5ns --device 0" };
     for (int i = 0; i < 3; i++) {
@@ -430,13 +429,13 @@ static void a_part_of_the_work_is_no_sure_answer(void **state)
                          r->sections->confidence);
         assert_int_equal(REPORT_HIGH, r->sections->next->confidence);
         report_close(r);
+        REPORT(x.s.path, "summary");
         close_scene(&x);
     }
 }
 
-static void questions_and_settings_must_be_known(void **state)
+UNIT_TEST(topics_and_settings_must_be_known)
 {
-    (void)state;
     scene x = { .s = story_begin() };
     put_run(&x);
     story_open(&x.s, &x.job, false);
@@ -446,38 +445,50 @@ static void questions_and_settings_must_be_known(void **state)
     assert_int_equal(2000, analyze_set(&x.job, "summary.bound-share"));
     close_scene(&x);
     cli_list sets = { { "summary.bound-share=12.5%" }, 1 };
-    const char *const bad[] = { "x=1", "summary.bound-share",
+    const char *const bad[] = { "x=1",
+                                "summary.bound-share",
                                 "summary.bound-share=5",
-                                "summary.bound-share=%" };
+                                "summary.bound-share=%",
+                                "pageable-copy.rate=12GiB",
+                                "pageable-copy.rate=12/s",
+                                "pageable-copy.rate=0 B/s" };
     char none[] = "/nowhere";
     char *path = none;
     analyze_job job = { .tool = &story_tool, .options = { .sets = &sets } };
     assert_false(analyze_open(&job, &path, 1)); // only the file is missing
     assert_int_equal(1250, analyze_set(&job, "summary.bound-share"));
     analyze_close(&job);
-    for (size_t i = 0; i < 4; i++) {
+    sets.items[0] = "pageable-copy.rate=12.5 GB/s";
+    assert_false(analyze_open(&job, &path, 1));
+    assert_int_equal(INT64_C(12500000000),
+                     analyze_set(&job, "pageable-copy.rate"));
+    analyze_close(&job);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         sets.items[0] = bad[i];
         assert_false(analyze_open(&job, &path, 0));
         analyze_close(&job);
     }
 }
 
+UNIT_TEST(copies_of_one_kind_of_memory_are_said_to_be)
+{
+    scene x = { .s = story_begin() };
+    for (int i = 0; i < 2; i++) {
+        const ts_writer_value values[] = {
+            { TS_COLUMN_CORRELATION, ++x.s.correlation },
+            { TS_COLUMN_TYPE, 1 },
+            { TS_COLUMN_SIZE, 4096 },
+            { TS_COLUMN_MEMORY, 1 | 3 << 4 },
+        };
+        ts_writer_event(x.s.writer, TS_EVENT_MEMCPY, S0, 1000 * i, 500, values,
+                        4);
+    }
+    story_write(&x.s);
+    REPORT(x.s.path, "copies,summary");
+    story_end(&x.s);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_small_run_adds_up),
-        cmocka_unit_test(a_long_run_in_windows_adds_up_to_the_whole),
-        cmocka_unit_test(a_trace_without_devices_says_what_there_is),
-        cmocka_unit_test(a_span_begins_with_the_first_work),
-        cmocka_unit_test(launches_into_a_graph_have_no_work),
-        cmocka_unit_test(a_run_is_bound_by_what_costs_a_fifth),
-        cmocka_unit_test(launches_that_load_code_are_the_hosts),
-        cmocka_unit_test(the_next_part_that_is_large_is_named),
-        cmocka_unit_test(a_whole_program_is_not_cut),
-        cmocka_unit_test(losses_lower_every_trust),
-        cmocka_unit_test(times_that_no_source_has_lower_every_trust),
-        cmocka_unit_test(a_part_of_the_work_is_no_sure_answer),
-        cmocka_unit_test(questions_and_settings_must_be_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

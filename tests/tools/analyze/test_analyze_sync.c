@@ -52,9 +52,8 @@ static void make(made *m)
     made_open(m);
 }
 
-static void needless_and_wide_ones_are_distinguished(void **state)
+UNIT_TEST(needless_and_wide_ones_are_distinguished)
 {
-    (void)state;
     made m;
     sync_result r;
     make(&m);
@@ -72,12 +71,12 @@ static void needless_and_wide_ones_are_distinguished(void **state)
     assert_int_equal(6, r.blocked_ns[SYNC_AGAIN]);
     assert_int_equal(2, r.blocked_ns[SYNC_IDLE]);
     sync_close(&r);
+    REPORT(m.path, "sync");
     made_close(&m);
 }
 
-static void both_streams_at_work_need_the_device(void **state)
+UNIT_TEST(both_streams_at_work_need_the_device)
 {
-    (void)state;
     made m;
     sync_result r;
     made_begin(&m, 0);
@@ -90,13 +89,13 @@ static void both_streams_at_work_need_the_device(void **state)
     assert_int_equal(SYNC_WAITED, finding(&r, 20));
     assert_int_equal(2, item_at(&r, 20)->streams);
     sync_close(&r);
+    REPORT(m.path, "sync");
     made_close(&m);
 }
 
 // One that takes long for nothing waited for what the trace does not have.
-static void a_long_wait_for_nothing_is_not_called_needless(void **state)
+UNIT_TEST(a_long_wait_for_nothing_is_not_called_needless)
 {
-    (void)state;
     made m;
     sync_result r;
     made_begin(&m, 0);
@@ -106,14 +105,14 @@ static void a_long_wait_for_nothing_is_not_called_needless(void **state)
     assert_true(sync_open(&r, m.replay, m.timeline, &m.names));
     assert_int_equal(SYNC_UNKNOWN, finding(&r, 100));
     sync_close(&r);
+    REPORT(m.path, "sync");
     made_close(&m);
 }
 
 // Two queries that the timeline sees wait, and a synchronisation: the queries
 // took time, but did not block.
-static void polls_are_no_synchronisations(void **state)
+UNIT_TEST(polls_are_no_synchronisations)
 {
-    (void)state;
     made m;
     sync_result r;
     made_begin(&m, 0);
@@ -133,12 +132,12 @@ static void polls_are_no_synchronisations(void **state)
     for (size_t i = 0; i < r.site_count; i++)
         assert_true(!r.sites[i].polls || r.sites[i].polls == r.sites[i].count);
     sync_close(&r);
+    REPORT(m.path, "sync");
     made_close(&m);
 }
 
-static void time_is_summed_by_call_and_zone_with_what_idled_for_it(void **state)
+UNIT_TEST(time_is_summed_by_call_and_zone_with_what_idled_for_it)
 {
-    (void)state;
     made m;
     sync_result r;
     make(&m);
@@ -160,12 +159,12 @@ static void time_is_summed_by_call_and_zone_with_what_idled_for_it(void **state)
     assert_int_equal(r.idle_ns, idle);
     assert_int_equal(26, r.idle_ns);
     sync_close(&r);
+    REPORT(m.path, "sync");
     made_close(&m);
 }
 
-static void leaving_needless_ones_out_gains_their_time(void **state)
+UNIT_TEST(leaving_needless_ones_out_gains_their_time)
 {
-    (void)state;
     made m;
     sync_result r;
     model_figures base, needless, all;
@@ -178,6 +177,7 @@ static void leaving_needless_ones_out_gains_their_time(void **state)
     assert_true(model_gain(&base, &needless) >= 0);
     assert_true(model_gain(&base, &all) > model_gain(&base, &needless));
     sync_close(&r);
+    REPORT(m.path, "sync");
     made_close(&m);
 }
 
@@ -200,9 +200,8 @@ static void stream_wait(made *m, uint32_t stream, int64_t at, uint64_t event,
     made_operation(m, TS_EVENT_EVENT_WAIT, stream, at + 1, at + 1, values, 2);
 }
 
-static void waits_that_stream_order_has_done_are_needless(void **state)
+UNIT_TEST(waits_that_stream_order_has_done_are_needless)
 {
-    (void)state;
     made m;
     sync_result r;
     made_begin(&m, 0);
@@ -233,20 +232,11 @@ static void waits_that_stream_order_has_done_are_needless(void **state)
         assert_int_equal(i == 0, r.needless_waits[i].same_stream);
     }
     sync_close(&r);
+    REPORT(m.path, "sync");
     made_close(&m);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(needless_and_wide_ones_are_distinguished),
-        cmocka_unit_test(both_streams_at_work_need_the_device),
-        cmocka_unit_test(a_long_wait_for_nothing_is_not_called_needless),
-        cmocka_unit_test(polls_are_no_synchronisations),
-        cmocka_unit_test(
-            time_is_summed_by_call_and_zone_with_what_idled_for_it),
-        cmocka_unit_test(leaving_needless_ones_out_gains_their_time),
-        cmocka_unit_test(waits_that_stream_order_has_done_are_needless),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -16,9 +16,8 @@ static void expect_words(const char *wanted, report_value value)
     assert_string_equal(wanted, report_words(value).s);
 }
 
-static void values_read_as_people_write_them(void **state)
+UNIT_TEST(values_read_as_people_write_them)
 {
-    (void)state;
     expect_words("1,234", report_count(1234));
     expect_words("1.500 us", report_ns(1500));
     expect_words("-1.500 us", report_ns(-1500));
@@ -33,9 +32,8 @@ static void values_read_as_people_write_them(void **state)
     expect_words("-", report_unknown(REPORT_NS));
 }
 
-static void the_lowest_confidence_counts(void **state)
+UNIT_TEST(the_lowest_confidence_counts)
 {
-    (void)state;
     report *const r = report_open();
     report_section *const s = report_begin(r, "a", "A");
     report_trust(s, REPORT_MEDIUM, "first");
@@ -48,9 +46,8 @@ static void the_lowest_confidence_counts(void **state)
     report_close(r);
 }
 
-static void tables_sort_by_value_and_keep_their_evidence(void **state)
+UNIT_TEST(tables_sort_by_value_and_keep_their_evidence)
 {
-    (void)state;
     static const report_column columns[] = { { "name", "n", REPORT_TEXT },
                                              { "share", "s", REPORT_SHARE } };
     // 1/3, unknown, 2/3, 2/6: equal ones keep their order.
@@ -172,9 +169,8 @@ static void expect_well_formed(const char *text)
     assert_int_equal(0, depth);
 }
 
-static void a_page_is_well_formed_whatever_texts_hold(void **state)
+UNIT_TEST(a_page_is_well_formed_whatever_texts_hold)
 {
-    (void)state;
     story s = story_begin();
     char *trace = s.path;
     char page[] = "/tmp/ts-page-XXXXXX";
@@ -207,9 +203,8 @@ static void a_page_is_well_formed_whatever_texts_hold(void **state)
     story_end(&s);
 }
 
-static void pictures_alone_are_well_formed(void **state)
+UNIT_TEST(pictures_alone_are_well_formed)
 {
-    (void)state;
     report *const r = make_report();
     for (const report_chart *c = r->sections->charts; c; c = c->next) {
         char *text = NULL;
@@ -230,12 +225,5 @@ static void pictures_alone_are_well_formed(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_read_as_people_write_them),
-        cmocka_unit_test(the_lowest_confidence_counts),
-        cmocka_unit_test(tables_sort_by_value_and_keep_their_evidence),
-        cmocka_unit_test(a_page_is_well_formed_whatever_texts_hold),
-        cmocka_unit_test(pictures_alone_are_well_formed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

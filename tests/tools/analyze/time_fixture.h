@@ -12,11 +12,12 @@
 #endif
 #define TRACESMITH_WRITER
 #include "tools/analyze/figures/base/groups.h"
+#include "tests/tools/analyze/report_expected.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <unistd.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 enum { PROCESS = 1, HOST = 2, OTHER = 3 };
 enum { D0 = 10, S0 = 11, S1 = 12, D1 = 20, T0 = 21, T1 = 22 };
@@ -31,16 +32,17 @@ typedef struct made {
     names_index names;
 } made;
 
-static inline void made_begin(made *m, uint64_t realtime_ns)
+static inline void made_path(made *m)
 {
     memset(m, 0, sizeof *m);
     strcpy(m->path, "/tmp/ts_analyze_XXXXXX");
     const int fd = mkstemp(m->path);
     assert_true(fd >= 0 && !close(fd));
-    ts_writer_desc desc = { .path = m->path, .start_realtime_ns = realtime_ns };
-    // No two are of one session: several may be looked at together.
-    memcpy(desc.session, m->path + strlen(m->path) - 16, 16);
-    assert_int_equal(TS_OK, ts_writer_open(&m->w, &desc));
+}
+
+static inline void made_tracks(made *m, const ts_writer_desc *desc)
+{
+    assert_int_equal(TS_OK, ts_writer_open(&m->w, desc));
     const ts_track_entry tracks[] = {
         { .type = TS_TRACK_PROCESS },
         { .type = TS_TRACK_THREAD, .parent = PROCESS, .number = 2 },
@@ -55,6 +57,15 @@ static inline void made_begin(made *m, uint64_t realtime_ns)
     const uint32_t ids[] = { PROCESS, HOST, OTHER, D0, S0, S1, D1, T0, T1 };
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
         ts_writer_track(m->w, ids[i], &tracks[i]);
+}
+
+static inline void made_begin(made *m, uint64_t realtime_ns)
+{
+    made_path(m);
+    ts_writer_desc desc = { .path = m->path, .start_realtime_ns = realtime_ns };
+    // No two are of one session: several may be looked at together.
+    memcpy(desc.session, m->path + strlen(m->path) - 16, 16);
+    made_tracks(m, &desc);
 }
 
 static inline uint32_t made_name(made *m, const char *text)

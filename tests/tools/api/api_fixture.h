@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit.h"
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -85,19 +85,17 @@ static inline void folder_close(folder *f)
     assert_int_equal(rmdir(f->path), 0);
 }
 
-// The folder of the test that runs, for cmocka_unit_test_setup_teardown.
+// The folder of the test that runs, for UNIT_TEST_WITHIN.
 static folder at;
 
 static inline int set_up(void **state)
 {
-    (void)state;
     folder_open(&at);
     return 0;
 }
 
 static inline int tear_down(void **state)
 {
-    (void)state;
     folder_close(&at);
     return 0;
 }
@@ -122,7 +120,6 @@ static inline bool remember(void *user, const void *bytes, size_t size)
 
 static inline bool refuse(void *user, const void *bytes, size_t size)
 {
-    (void)user, (void)bytes, (void)size;
     return false;
 }
 

@@ -21,15 +21,13 @@ static ts_analysis *open_analysis(const ts_observer *observer)
 
 /* ---- Import and export --------------------------------------------------- */
 
-static void the_library_is_of_the_header(void **state)
+UNIT_TEST_WITHIN(the_library_is_of_the_header, set_up, tear_down)
 {
-    (void)state;
     assert_int_equal(ts_tools_version(), TS_TOOLS_VERSION);
 }
 
-static void an_import_tells_what_it_wrote(void **state)
+UNIT_TEST_WITHIN(an_import_tells_what_it_wrote, set_up, tear_down)
 {
-    (void)state;
     const char *const path = at.kineto;
     const char *const output = folder_file(&at, "out.sbt");
     const ts_import_desc desc = { .paths = &path,
@@ -60,9 +58,8 @@ static void an_import_tells_what_it_wrote(void **state)
     ts_import_close(imported);
 }
 
-static void the_formats_are_listed(void **state)
+UNIT_TEST_WITHIN(the_formats_are_listed, set_up, tear_down)
 {
-    (void)state;
     ts_import_format format;
     bool has_kineto = false;
     size_t count = 0;
@@ -72,9 +69,9 @@ static void the_formats_are_listed(void **state)
     assert_false(ts_import_format_at(count + 1, &format));
 }
 
-static void an_export_goes_to_a_path_a_stream_and_a_callback(void **state)
+UNIT_TEST_WITHIN(an_export_goes_to_a_path_a_stream_and_a_callback, set_up,
+                 tear_down)
 {
-    (void)state;
     const char *const output = folder_file(&at, "out.json");
     memory written = { 0 }, streamed = { 0 };
     ts_export_desc desc = { .path = at.trace, .output = { .path = output } };
@@ -104,9 +101,8 @@ static void an_export_goes_to_a_path_a_stream_and_a_callback(void **state)
     forget(&streamed);
 }
 
-static void a_graph_is_counted_in_nodes(void **state)
+UNIT_TEST_WITHIN(a_graph_is_counted_in_nodes, set_up, tear_down)
 {
-    (void)state;
     memory written = { 0 };
     const ts_export_desc desc = { .path = at.trace,
                                   .output = to_memory(&written),
@@ -121,9 +117,8 @@ static void a_graph_is_counted_in_nodes(void **state)
 
 /* ---- Analysis and diff --------------------------------------------------- */
 
-static void an_analysis_is_text_json_and_html(void **state)
+UNIT_TEST_WITHIN(an_analysis_is_text_json_and_html, set_up, tear_down)
 {
-    (void)state;
     static const struct {
         ts_report_format format;
         const char *begin;
@@ -150,9 +145,8 @@ static void an_analysis_is_text_json_and_html(void **state)
     ts_analysis_close(analysis);
 }
 
-static void lines_are_fitted_to_columns(void **state)
+UNIT_TEST_WITHIN(lines_are_fitted_to_columns, set_up, tear_down)
 {
-    (void)state;
     ts_analysis *const analysis = open_analysis(NULL);
     size_t lines[2] = { 0, 0 };
     for (size_t i = 0; i < 2; i++) {
@@ -169,9 +163,8 @@ static void lines_are_fitted_to_columns(void **state)
     ts_analysis_close(analysis);
 }
 
-static void answers_and_findings_are_structs(void **state)
+UNIT_TEST_WITHIN(answers_and_findings_are_structs, set_up, tear_down)
 {
-    (void)state;
     ts_analysis *const analysis = open_analysis(NULL);
     ts_analysis_answer answer;
     ts_analysis_finding finding;
@@ -188,9 +181,8 @@ static void answers_and_findings_are_structs(void **state)
     ts_analysis_close(analysis);
 }
 
-static void topics_and_rules_are_listed(void **state)
+UNIT_TEST_WITHIN(topics_and_rules_are_listed, set_up, tear_down)
 {
-    (void)state;
     memory text = { 0 };
     const ts_output out = to_memory(&text);
     assert_int_equal(ts_analysis_topics_write(&out, NULL), TS_OK);
@@ -201,9 +193,8 @@ static void topics_and_rules_are_listed(void **state)
     forget(&text);
 }
 
-static void a_flame_graph_is_folded_or_a_picture(void **state)
+UNIT_TEST_WITHIN(a_flame_graph_is_folded_or_a_picture, set_up, tear_down)
 {
-    (void)state;
     ts_analysis *const analysis = open_analysis(NULL);
     memory text = { 0 };
     const ts_output out = to_memory(&text);
@@ -220,9 +211,8 @@ static void a_flame_graph_is_folded_or_a_picture(void **state)
     ts_analysis_close(analysis);
 }
 
-static void a_diff_of_one_run_passes_its_gates(void **state)
+UNIT_TEST_WITHIN(a_diff_of_one_run_passes_its_gates, set_up, tear_down)
 {
-    (void)state;
     const char *const path = at.trace;
     const char *const gates[] = { "makespan +5%", "kernel:nosuch* +5%" };
     ts_diff_desc desc = { .a_paths = &path,
@@ -271,9 +261,8 @@ static ts_sql *open_sql(const char *setting)
     return sql;
 }
 
-static void rows_are_csv_and_json(void **state)
+UNIT_TEST_WITHIN(rows_are_csv_and_json, set_up, tear_down)
 {
-    (void)state;
     ts_sql *const sql = open_sql("n=2");
     memory text = { 0 };
     const ts_output out = to_memory(&text);
@@ -293,9 +282,8 @@ static void rows_are_csv_and_json(void **state)
     ts_sql_close(sql);
 }
 
-static void tables_are_described_and_saved(void **state)
+UNIT_TEST_WITHIN(tables_are_described_and_saved, set_up, tear_down)
 {
-    (void)state;
     ts_sql *const sql = open_sql(NULL);
     const char *const saved = folder_file(&at, "saved.db");
     memory text = { 0 };
@@ -312,9 +300,8 @@ static void tables_are_described_and_saved(void **state)
     ts_sql_close(sql);
 }
 
-static void a_cut_keeps_what_is_selected(void **state)
+UNIT_TEST_WITHIN(a_cut_keeps_what_is_selected, set_up, tear_down)
 {
-    (void)state;
     const char *const output = folder_file(&at, "cut.sbt");
     const ts_selection selection = { .kind = "kernel" };
     const ts_cut_desc desc = { .path = at.trace,
@@ -327,9 +314,8 @@ static void a_cut_keeps_what_is_selected(void **state)
     assert_int_equal(counts.added, 0);
 }
 
-static void a_merge_tells_where_files_lie(void **state)
+UNIT_TEST_WITHIN(a_merge_tells_where_files_lie, set_up, tear_down)
 {
-    (void)state;
     const char *const cut = folder_file(&at, "cut.sbt");
     const char *const output = folder_file(&at, "merged.sbt");
     const ts_cut_desc part = { .path = at.trace, .output = cut };
@@ -363,9 +349,8 @@ static void a_merge_tells_where_files_lie(void **state)
 
 /* ---- Ownership ----------------------------------------------------------- */
 
-static void what_a_desc_points_to_may_go(void **state)
+UNIT_TEST_WITHIN(what_a_desc_points_to_may_go, set_up, tear_down)
 {
-    (void)state;
     char *const path = strdup(at.trace), *const only = strdup("summary");
     char *const setting = strdup("memory.short-lived=2ms");
     const char *const paths[] = { path }, *const settings[] = { setting };
@@ -396,9 +381,8 @@ static void what_a_desc_points_to_may_go(void **state)
     ts_analysis_close(analysis);
 }
 
-static void close_takes_null(void **state)
+UNIT_TEST_WITHIN(close_takes_null, set_up, tear_down)
 {
-    (void)state;
     ts_import_close(NULL);
     ts_analysis_close(NULL);
     ts_diff_close(NULL);
@@ -450,9 +434,8 @@ static void *work(void *user)
     return NULL;
 }
 
-static void threads_have_analyses_of_their_own(void **state)
+UNIT_TEST_WITHIN(threads_have_analyses_of_their_own, set_up, tear_down)
 {
-    (void)state;
     worker workers[THREADS] = { { 0 } };
     for (int i = 0; i < THREADS; i++) {
         snprintf(workers[i].step, sizeof workers[i].step, "%dns", i + 1);
@@ -479,9 +462,8 @@ static void *write_and_close(void *user)
     return result == TS_OK ? user : NULL;
 }
 
-static void a_handle_goes_from_thread_to_thread(void **state)
+UNIT_TEST_WITHIN(a_handle_goes_from_thread_to_thread, set_up, tear_down)
 {
-    (void)state;
     pthread_t thread;
     void *done;
     ts_analysis *const analysis = open_analysis(NULL);
@@ -493,27 +475,5 @@ static void a_handle_goes_from_thread_to_thread(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(the_library_is_of_the_header),
-        TEST(an_import_tells_what_it_wrote),
-        TEST(the_formats_are_listed),
-        TEST(an_export_goes_to_a_path_a_stream_and_a_callback),
-        TEST(a_graph_is_counted_in_nodes),
-        TEST(an_analysis_is_text_json_and_html),
-        TEST(lines_are_fitted_to_columns),
-        TEST(answers_and_findings_are_structs),
-        TEST(topics_and_rules_are_listed),
-        TEST(a_flame_graph_is_folded_or_a_picture),
-        TEST(a_diff_of_one_run_passes_its_gates),
-        TEST(rows_are_csv_and_json),
-        TEST(tables_are_described_and_saved),
-        TEST(a_cut_keeps_what_is_selected),
-        TEST(a_merge_tells_where_files_lie),
-        TEST(what_a_desc_points_to_may_go),
-        TEST(close_takes_null),
-        TEST(threads_have_analyses_of_their_own),
-        TEST(a_handle_goes_from_thread_to_thread),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

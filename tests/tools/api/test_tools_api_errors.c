@@ -17,26 +17,23 @@ static ts_result open_one(const char *path, ts_error *error)
 
 /* ---- Inputs -------------------------------------------------------------- */
 
-static void a_missing_file_is_named(void **state)
+UNIT_TEST_WITHIN(a_missing_file_is_named, set_up, tear_down)
 {
-    (void)state;
     ts_error error;
     assert_int_equal(open_one("/nowhere/x.sbt", &error), TS_ERR_IO);
     assert_error(error, TS_ERR_IO, "/nowhere/x.sbt: cannot be read");
 }
 
-static void what_is_no_trace_is_refused(void **state)
+UNIT_TEST_WITHIN(what_is_no_trace_is_refused, set_up, tear_down)
 {
-    (void)state;
     ts_error error;
     assert_int_equal(open_one(at.kineto, &error), TS_ERR_NOT_SBT);
     assert_error(error, TS_ERR_NOT_SBT, "ts-import"); // what to do
 }
 
 // Every function that reads a trace, each of a trace cut at any byte.
-static void every_truncation_is_a_result(void **state)
+UNIT_TEST_WITHIN(every_truncation_is_a_result, set_up, tear_down)
 {
-    (void)state;
     const char *const part = folder_file(&at, "part.sbt");
     const char *const cut = folder_file(&at, "cut.sbt");
     forge whole;
@@ -53,9 +50,8 @@ static void every_truncation_is_a_result(void **state)
     forge_close(&whole);
 }
 
-static void damage_is_a_result_beside_the_counts(void **state)
+UNIT_TEST_WITHIN(damage_is_a_result_beside_the_counts, set_up, tear_down)
 {
-    (void)state;
     const char *const bad = folder_file(&at, "bad.sbt");
     memory written = { 0 };
     forge whole;
@@ -75,9 +71,8 @@ static void damage_is_a_result_beside_the_counts(void **state)
     forget(&written);
 }
 
-static void an_import_of_nothing_known_says_the_formats(void **state)
+UNIT_TEST_WITHIN(an_import_of_nothing_known_says_the_formats, set_up, tear_down)
 {
-    (void)state;
     const char *const text = folder_file(&at, "notes.txt");
     ts_import_desc desc = { .paths = &text,
                             .path_count = 1,
@@ -95,9 +90,9 @@ static void an_import_of_nothing_known_says_the_formats(void **state)
     assert_error(error, TS_ERR_USAGE, "unknown format 'nosuch'");
 }
 
-static void what_one_file_gives_is_kept_when_another_fails(void **state)
+UNIT_TEST_WITHIN(what_one_file_gives_is_kept_when_another_fails, set_up,
+                 tear_down)
 {
-    (void)state;
     const char *const output = folder_file(&at, "out.sbt");
     const char *const paths[] = { "/nowhere/x.json", at.kineto };
     const ts_import_desc desc = { .paths = paths,
@@ -114,9 +109,8 @@ static void what_one_file_gives_is_kept_when_another_fails(void **state)
 
 /* ---- Outputs ------------------------------------------------------------- */
 
-static void an_unwritable_output_is_named(void **state)
+UNIT_TEST_WITHIN(an_unwritable_output_is_named, set_up, tear_down)
 {
-    (void)state;
     const char *const path = at.trace;
     const ts_output out = { .path = "/nowhere/out.json" };
     const ts_analysis_desc desc = { .paths = &path, .path_count = 1 };
@@ -138,9 +132,8 @@ static void an_unwritable_output_is_named(void **state)
     assert_null(counts.format);
 }
 
-static void a_callback_that_refuses_fails_the_call(void **state)
+UNIT_TEST_WITHIN(a_callback_that_refuses_fails_the_call, set_up, tear_down)
 {
-    (void)state;
     const char *const path = at.trace;
     const ts_output out = { .write = refuse };
     const ts_analysis_desc desc = { .paths = &path, .path_count = 1 };
@@ -153,13 +146,14 @@ static void a_callback_that_refuses_fails_the_call(void **state)
     assert_int_equal(ts_analysis_open(&analysis, &desc, &error), TS_OK);
     assert_int_equal(ts_analysis_write(analysis, TS_REPORT_HTML, &out, &error),
                      TS_ERR_IO);
+    assert_error(error, TS_ERR_IO,
+                 "the output cannot be written: its callback failed");
     ts_analysis_close(analysis);
     assert_int_equal(ts_export_file(&counts, &plain, &error), TS_ERR_IO);
 }
 
-static void an_output_is_one_place(void **state)
+UNIT_TEST_WITHIN(an_output_is_one_place, set_up, tear_down)
 {
-    (void)state;
     memory text = { 0 };
     ts_output out = { 0 };
     ts_error error;
@@ -171,9 +165,8 @@ static void an_output_is_one_place(void **state)
     assert_int_equal(text.size, 0);
 }
 
-static void inputs_and_files_of_others_are_not_replaced(void **state)
+UNIT_TEST_WITHIN(inputs_and_files_of_others_are_not_replaced, set_up, tear_down)
 {
-    (void)state;
     const char *const path = at.trace, *const notes = folder_file(&at, "notes");
     const ts_analysis_desc desc = { .paths = &path, .path_count = 1 };
     const ts_cut_desc cut = { .path = at.trace, .output = at.trace };
@@ -202,9 +195,8 @@ static void inputs_and_files_of_others_are_not_replaced(void **state)
 
 /* ---- Descs --------------------------------------------------------------- */
 
-static void an_empty_desc_is_refused(void **state)
+UNIT_TEST_WITHIN(an_empty_desc_is_refused, set_up, tear_down)
 {
-    (void)state;
     ts_error error;
     ts_import *imported;
     ts_export_counts exported;
@@ -231,9 +223,8 @@ static void an_empty_desc_is_refused(void **state)
     assert_error(error, TS_ERR_USAGE, "traces to read are required");
 }
 
-static void what_a_desc_asks_for_is_checked(void **state)
+UNIT_TEST_WITHIN(what_a_desc_asks_for_is_checked, set_up, tear_down)
 {
-    (void)state;
     const char *const path = at.trace;
     ts_selection selection = { .step = "x" };
     ts_analysis_desc desc = { .paths = &path,
@@ -254,9 +245,81 @@ static void what_a_desc_asks_for_is_checked(void **state)
     assert_error(error, TS_ERR_USAGE, "did you mean kernels?");
 }
 
-static void sql_errors_tell_the_place(void **state)
+UNIT_TEST_WITHIN(an_output_has_one_of_its_forms, set_up, tear_down)
 {
-    (void)state;
+    const char *const path = at.trace;
+    const char *const many[65] = { NULL };
+    const ts_analysis_desc desc = { .paths = &path, .path_count = 1 };
+    const ts_diff_desc two = {
+        .a_paths = &path, .a_count = 1, .b_paths = &path, .b_count = 1
+    };
+    memory text = { 0 };
+    const ts_output out = to_memory(&text);
+    ts_analysis *analysis;
+    ts_diff *diff;
+    ts_error error;
+    assert_int_equal(ts_analysis_open(&analysis, &desc, &error), TS_OK);
+    ts_analysis_write(analysis, TS_REPORT_JUNIT, &out, &error);
+    assert_error(error, TS_ERR_USAGE, "must be text, JSON or HTML");
+    ts_analysis_flame_write(analysis, "host", TS_FLAME_FOLDED, &out, &error);
+    assert_error(error, TS_ERR_USAGE,
+                 "a flame graph must be by gpu, zones or samples");
+    ts_analysis_close(analysis);
+    assert_int_equal(ts_diff_open(&diff, &two, &error), TS_OK);
+    ts_diff_write(diff, TS_REPORT_HTML, &out, &error);
+    assert_error(error, TS_ERR_USAGE, "must be text, JSON, Markdown or JUnit");
+    ts_diff_close(diff);
+    assert_int_equal(text.size, 0);
+    const ts_analysis_desc full = {
+        .paths = &path, .path_count = 1, .settings = many, .setting_count = 65
+    };
+    ts_analysis_open(&analysis, &full, &error);
+    assert_error(error, TS_ERR_USAGE,
+                 "at most 64 settings and 64 flops expressions are allowed");
+    ts_merge *merge;
+    const ts_merge_desc merged = { .paths = &path,
+                                   .path_count = 1,
+                                   .output = "/nowhere/x.sbt",
+                                   .offset_count = 65 };
+    ts_merge_files(&merge, &merged, &error);
+    assert_error(error, TS_ERR_USAGE, "at most 64 offsets are allowed");
+}
+
+UNIT_TEST_WITHIN(a_value_beyond_an_enumeration_is_refused, set_up, tear_down)
+{
+    const char *const path = at.kineto;
+    const char *const twice[] = { at.trace, folder_file(&at, "imported.sbt") };
+    const ts_import_desc desc = { .paths = &path,
+                                  .path_count = 1,
+                                  .output = twice[1] };
+    const ts_merge_desc two = { .paths = twice,
+                                .path_count = 2,
+                                .output = folder_file(&at, "merged.sbt") };
+    const ts_cut_desc cut = { .path = at.trace,
+                              .output = two.output,
+                              .deps = (ts_cut_deps)9 };
+    memory text = { 0 };
+    const ts_output out = to_memory(&text);
+    ts_import *imported;
+    ts_merge *merged;
+    ts_cut_counts kept;
+    ts_error error;
+    assert_int_equal(ts_import_files(&imported, &desc, &error), TS_OK);
+    ts_import_write(imported, TS_REPORT_HTML, &out, &error);
+    assert_error(error, TS_ERR_USAGE, "an import must be text or JSON");
+    ts_import_close(imported);
+    assert_int_equal(ts_merge_files(&merged, &two, &error), TS_OK);
+    ts_merge_write(merged, TS_REPORT_HTML, &out, &error);
+    assert_error(error, TS_ERR_USAGE, "a merge must be text or JSON");
+    ts_merge_close(merged);
+    ts_cut_file(&kept, &cut, &error);
+    assert_error(error, TS_ERR_USAGE,
+                 "the additional events to keep must be calls, both or none");
+    assert_int_equal(text.size, 0);
+}
+
+UNIT_TEST_WITHIN(sql_errors_tell_the_place, set_up, tear_down)
+{
     const char *const path = at.trace;
     const ts_sql_desc desc = { .paths = &path, .path_count = 1 };
     memory text = { 0 }, said = { 0 };
@@ -272,6 +335,14 @@ static void sql_errors_tell_the_place(void **state)
     assert_error(error, TS_ERR_USAGE, "a.sql");
     assert_error(error, TS_ERR_USAGE, "no such table: zon");
     assert_error(error, TS_ERR_USAGE, "did you mean zone?");
+    ts_sql *more;
+    const ts_sql_desc full = { .paths = &path,
+                               .path_count = (size_t)UINT32_MAX + 1 };
+    ts_sql_open(&more, &full, &error);
+    assert_error(error, TS_ERR_USAGE, "more traces than a query can hold");
+    assert_null(more);
+    ts_sql_write(sql, "SELECT 1", NULL, (ts_sql_format)9, &out, NULL, &error);
+    assert_error(error, TS_ERR_USAGE, "rows must be a table, CSV or JSON");
     assert_int_equal(ts_sql_write(sql, "DROP TABLE zone", NULL, TS_SQL_CSV,
                                   &out, NULL, &error),
                      TS_ERR_USAGE);
@@ -283,9 +354,8 @@ static void sql_errors_tell_the_place(void **state)
     forget(&said);
 }
 
-static void a_gate_that_is_none_is_refused(void **state)
+UNIT_TEST_WITHIN(a_gate_that_is_none_is_refused, set_up, tear_down)
 {
-    (void)state;
     const char *const path = at.trace, *const gate = "nosuch +5%";
     ts_diff_desc desc = { .a_paths = &path,
                           .a_count = 1,
@@ -303,9 +373,8 @@ static void a_gate_that_is_none_is_refused(void **state)
     assert_error(error, TS_ERR_USAGE, "much");
 }
 
-static void a_trace_given_twice_is_a_state(void **state)
+UNIT_TEST_WITHIN(a_trace_given_twice_is_a_state, set_up, tear_down)
 {
-    (void)state;
     const char *const paths[] = { at.trace, at.trace };
     const ts_analysis_desc desc = { .paths = paths, .path_count = 2 };
     const ts_merge_desc both = { .paths = paths,
@@ -323,9 +392,8 @@ static void a_trace_given_twice_is_a_state(void **state)
 /* ---- Who hears of it ----------------------------------------------------- */
 
 // Descriptors 1 and 2 go to a file for the time of a call.
-static void the_process_prints_nothing(void **state)
+UNIT_TEST_WITHIN(the_process_prints_nothing, set_up, tear_down)
 {
-    (void)state;
     const char *const path = at.trace;
     const char *const said = folder_file(&at, "said");
     memory heard = { 0 }, text = { 0 };
@@ -366,14 +434,12 @@ static void the_process_prints_nothing(void **state)
 static void take_progress(void *user, const char *what, uint64_t done,
                           uint64_t total)
 {
-    (void)done, (void)total;
     ((size_t *)user)[what != NULL]++;
 }
 
 // Each part that begins ends.
-static void progress_ends(void **state)
+UNIT_TEST_WITHIN(progress_ends, set_up, tear_down)
 {
-    (void)state;
     size_t parts[2] = { 0, 0 };
     const ts_cut_desc desc = { .path = at.trace,
                                .output = folder_file(&at, "cut.sbt"),
@@ -387,25 +453,5 @@ static void progress_ends(void **state)
 
 int main(void)
 {
-#define TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(a_missing_file_is_named),
-        TEST(what_is_no_trace_is_refused),
-        TEST(every_truncation_is_a_result),
-        TEST(damage_is_a_result_beside_the_counts),
-        TEST(an_import_of_nothing_known_says_the_formats),
-        TEST(what_one_file_gives_is_kept_when_another_fails),
-        TEST(an_unwritable_output_is_named),
-        TEST(a_callback_that_refuses_fails_the_call),
-        TEST(an_output_is_one_place),
-        TEST(inputs_and_files_of_others_are_not_replaced),
-        TEST(an_empty_desc_is_refused),
-        TEST(what_a_desc_asks_for_is_checked),
-        TEST(sql_errors_tell_the_place),
-        TEST(a_gate_that_is_none_is_refused),
-        TEST(a_trace_given_twice_is_a_state),
-        TEST(the_process_prints_nothing),
-        TEST(progress_ends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

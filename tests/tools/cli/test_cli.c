@@ -5,8 +5,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 #include <math.h>
+#include <signal.h>
+#include <unistd.h>
 
 static int64_t time_of(const char *text)
 {
@@ -15,9 +17,8 @@ static int64_t time_of(const char *text)
     return ns;
 }
 
-static void a_time_needs_a_unit_and_is_exact(void **state)
+UNIT_TEST(a_time_needs_a_unit_and_is_exact)
 {
-    (void)state;
     assert_int_equal(100, time_of("100ns"));
     assert_int_equal(20000, time_of("20us"));
     assert_int_equal(20000, time_of("20\u00b5s"));
@@ -33,9 +34,8 @@ static void a_time_needs_a_unit_and_is_exact(void **state)
     assert_int_equal(0, time_of("0.0"));
 }
 
-static void what_is_no_time_is_refused(void **state)
+UNIT_TEST(what_is_no_time_is_refused)
 {
-    (void)state;
     static const char *const wrong[] = {
         "",        "5",     "ms",   "1.5",         "1,5ms",
         "1.5.2ms", "1 ms",  "1mss", "0x5ms",       "--1ms",
@@ -52,9 +52,8 @@ static bool has(const char *list, const char *name)
     return cli_list_has(list, name, strlen(name));
 }
 
-static void a_list_has_patterns(void **state)
+UNIT_TEST(a_list_has_patterns)
 {
-    (void)state;
     assert_true(has("main", "main"));
     assert_true(has("a,main,b", "main"));
     assert_true(has("work*", "worker 1"));
@@ -81,9 +80,8 @@ static bool matches(const char *regex, const char *name)
     return yes;
 }
 
-static void an_expression_matches_a_part_of_a_name(void **state)
+UNIT_TEST(an_expression_matches_a_part_of_a_name)
 {
-    (void)state;
     assert_true(matches("nccl", "void ncclKernel<int>()"));
     assert_true(matches("^void nccl", "void ncclKernel<int>()"));
     assert_false(matches("^nccl", "void ncclKernel<int>()"));
@@ -100,9 +98,8 @@ static void an_expression_matches_a_part_of_a_name(void **state)
     assert_non_null(strstr(why.s, "("));
 }
 
-static void an_expression_matches_a_mangled_name_as_either(void **state)
+UNIT_TEST(an_expression_matches_a_mangled_name_as_either)
 {
-    (void)state;
     char *const read = cli_demangle("_Z4gemmIfEvPT_");
     if (!read) skip(); // without a C++ library
     free(read);
@@ -111,9 +108,8 @@ static void an_expression_matches_a_mangled_name_as_either(void **state)
     assert_false(matches("gemm<double>", "_Z4gemmIfEvPT_"));
 }
 
-static void numbers_are_short_and_have_units(void **state)
+UNIT_TEST(numbers_are_short_and_have_units)
 {
-    (void)state;
     assert_string_equal("0", cli_count(0).s);
     assert_string_equal("999", cli_count(999).s);
     assert_string_equal("1,234,567", cli_count(1234567).s);
@@ -135,9 +131,8 @@ static uint32_t code_of(const char *text, size_t size, size_t used)
     return code;
 }
 
-static void what_rounds_to_nothing_has_no_sign(void **state)
+UNIT_TEST(what_rounds_to_nothing_has_no_sign)
 {
-    (void)state;
     assert_string_equal("0.00 %", cli_change(-8.0 / 84490000, 2).s);
     assert_string_equal("0.00 %", cli_change(0.00004, 2).s);
     assert_string_equal("0.0 %", cli_change(-0.0, 1).s);
@@ -150,9 +145,8 @@ static void what_rounds_to_nothing_has_no_sign(void **state)
     assert_string_equal("100.0 %", cli_percent(1).s);
 }
 
-static void invalid_utf_8_is_one_byte_at_a_time(void **state)
+UNIT_TEST(invalid_utf_8_is_one_byte_at_a_time)
 {
-    (void)state;
     assert_int_equal('a', code_of("a", 1, 1));
     assert_int_equal(0xE9, code_of("\xc3\xa9", 2, 2));
     assert_int_equal(0x20AC, code_of("\xe2\x82\xac", 3, 3));
@@ -182,9 +176,8 @@ static const char *shown(const char *text, bool html)
 }
 
 // U+202E and its like reverse what follows; U+2028 ends a line.
-static void nothing_turns_the_direction_of_a_text(void **state)
+UNIT_TEST(nothing_turns_the_direction_of_a_text)
 {
-    (void)state;
     static const char *const harmful[] = { "\u061c", "\u200e", "\u200f",
                                            "\u2028", "\u202a", "\u202e",
                                            "\u2066", "\u2069" };
@@ -201,9 +194,8 @@ static void nothing_turns_the_direction_of_a_text(void **state)
     assert_string_equal(text, shown(text, true));
 }
 
-static void json_is_escaped_and_complete(void **state)
+UNIT_TEST(json_is_escaped_and_complete)
 {
-    (void)state;
     char *text = NULL;
     size_t size = 0;
     cli_json json = { .out = open_memstream(&text, &size), .lines = 1 };
@@ -231,9 +223,8 @@ static void json_is_escaped_and_complete(void **state)
     free(text);
 }
 
-static void a_real_number_reads_back_as_itself(void **state)
+UNIT_TEST(a_real_number_reads_back_as_itself)
 {
-    (void)state;
     static const double numbers[] = {
         1.0 / 3, 1e300, 5e-324, 123456789.125, -0.0001, 1e15 + 0.5, 3.0
     };
@@ -250,9 +241,8 @@ static void a_real_number_reads_back_as_itself(void **state)
     }
 }
 
-static void a_short_name_is_that_of_the_function(void **state)
+UNIT_TEST(a_short_name_is_that_of_the_function)
 {
-    (void)state;
     static const char *const names[][2] = {
         { "void ns::f<int>(char *)", "f" },
         { "std::enable_if<(((8)>(0)))&&T<c10::Half>::exists, void>::type "
@@ -272,9 +262,19 @@ static void a_short_name_is_that_of_the_function(void **state)
     }
 }
 
-static void an_errno_is_the_result_that_names_its_cause(void **state)
+UNIT_TEST(a_program_is_run_as_from_a_shell_and_keeps_nohup)
 {
-    (void)state;
+    static const char *const argv[] = { "sh", "-c", "kill -HUP $$; exit 3",
+                                        NULL };
+    signal(SIGHUP, SIG_DFL);
+    assert_int_equal(128 + SIGHUP, cli_program_run(argv, STDERR_FILENO));
+    signal(SIGHUP, SIG_IGN);
+    assert_int_equal(3, cli_program_run(argv, STDERR_FILENO));
+    signal(SIGHUP, SIG_DFL);
+}
+
+UNIT_TEST(an_errno_is_the_result_that_names_its_cause)
+{
     assert_int_equal(TS_ERR_MEMORY, cli_errno_result(ENOMEM));
     assert_int_equal(TS_ERR_DISK_FULL, cli_errno_result(ENOSPC));
     assert_int_equal(TS_ERR_DISK_FULL, cli_errno_result(EDQUOT));
@@ -284,20 +284,5 @@ static void an_errno_is_the_result_that_names_its_cause(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_short_name_is_that_of_the_function),
-        cmocka_unit_test(a_time_needs_a_unit_and_is_exact),
-        cmocka_unit_test(what_is_no_time_is_refused),
-        cmocka_unit_test(a_list_has_patterns),
-        cmocka_unit_test(an_expression_matches_a_part_of_a_name),
-        cmocka_unit_test(an_expression_matches_a_mangled_name_as_either),
-        cmocka_unit_test(numbers_are_short_and_have_units),
-        cmocka_unit_test(what_rounds_to_nothing_has_no_sign),
-        cmocka_unit_test(invalid_utf_8_is_one_byte_at_a_time),
-        cmocka_unit_test(nothing_turns_the_direction_of_a_text),
-        cmocka_unit_test(json_is_escaped_and_complete),
-        cmocka_unit_test(a_real_number_reads_back_as_itself),
-        cmocka_unit_test(an_errno_is_the_result_that_names_its_cause),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

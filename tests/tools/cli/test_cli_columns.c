@@ -5,16 +5,15 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 static uint32_t wide(const char *text)
 {
     return cli_columns(text, strlen(text));
 }
 
-static void a_character_is_as_wide_as_terminals_draw_it(void **state)
+UNIT_TEST(a_character_is_as_wide_as_terminals_draw_it)
 {
-    (void)state;
     assert_int_equal(5, wide("zones"));
     assert_int_equal(4, wide("Ma\u00dfe"));                // one column each
     assert_int_equal(8, wide("\u6838\u51fd\u6570\u3042")); // two each
@@ -39,18 +38,16 @@ static const char *padded(const char *text, uint32_t width)
     return shown;
 }
 
-static void padding_counts_columns_not_characters(void **state)
+UNIT_TEST(padding_counts_columns_not_characters)
 {
-    (void)state;
     assert_string_equal("ab   ", padded("ab", 5));
     assert_string_equal("\u6838\u51fd ", padded("\u6838\u51fd", 5));
     assert_string_equal("\u6838\u51fd ", padded("\u6838\u51fd\u6570", 5));
     assert_string_equal("e\u0301x", padded("e\u0301xy", 2)); // they stay one
 }
 
-static void a_cut_text_keeps_start_and_end(void **state)
+UNIT_TEST(a_cut_text_keeps_start_and_end)
 {
-    (void)state;
     char *cut = cli_cut("abcdefghijklmnop", 16, 11, "...");
     assert_string_equal("abcde...nop", cut);
     free(cut);
@@ -87,9 +84,8 @@ static void check(const char *const *names, size_t count, uint32_t width)
     cli_cuts_free(cuts, count);
 }
 
-static void names_that_differ_never_look_alike(void **state)
+UNIT_TEST(names_that_differ_never_look_alike)
 {
-    (void)state;
     static const char *const names[] = {
         "sm80_xmma_gemm_f32f32_f32f32_nn_n_tilesize32x32x8_kernel_cublas",
         "sm80_xmma_gemm_f32f32_f32f32_nn_n_tilesize64x32x8_kernel_cublas",
@@ -128,16 +124,15 @@ static void assert_cuts(const char *const *names, const char *const *wanted,
     cli_cuts_free(cuts, count);
 }
 
-static void a_start_is_shown_as_far_as_there_is_room(void **state)
+UNIT_TEST(a_start_is_shown_as_far_as_there_is_room)
 {
-    (void)state;
     static const char *const two[] = {
         "void cutlass::gemm(int const*, float*)",
         "void cublas::gemm(int const*, float*)",
     };
-    static const char *const apart[] = { "void cutlass:..oat*)",
-                                         "void cublas::..oat*)" };
-    assert_cuts(two, apart, 2, 20);
+    static const char *const distinct[] = { "void cutlass:..oat*)",
+                                            "void cublas::..oat*)" };
+    assert_cuts(two, distinct, 2, 20);
     // A brief name that fits is not cut in two to differ from another.
     static const char *const same[] = {
         "foo<int>", "void nsone::foo<int>(int const*, float*)"
@@ -146,9 +141,8 @@ static void a_start_is_shown_as_far_as_there_is_room(void **state)
     assert_cuts(same, whole, 2, 20);
 }
 
-static void names_of_all_sorts_never_look_alike(void **state)
+UNIT_TEST(names_of_all_sorts_never_look_alike)
 {
-    (void)state;
     static char texts[64][121];
     const char *names[64];
     uint32_t random = 1;
@@ -168,13 +162,5 @@ static void names_of_all_sorts_never_look_alike(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_character_is_as_wide_as_terminals_draw_it),
-        cmocka_unit_test(padding_counts_columns_not_characters),
-        cmocka_unit_test(a_cut_text_keeps_start_and_end),
-        cmocka_unit_test(names_that_differ_never_look_alike),
-        cmocka_unit_test(a_start_is_shown_as_far_as_there_is_room),
-        cmocka_unit_test(names_of_all_sorts_never_look_alike),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <time.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 // A machine without a C++ library reads none.
 static bool reads_names(void)
@@ -24,18 +24,16 @@ static void expect_read(const char *mangled, const char *wanted)
     free(text);
 }
 
-static void names_of_c_plus_plus_are_read(void **state)
+UNIT_TEST(names_of_c_plus_plus_are_read)
 {
-    (void)state;
     if (!reads_names()) skip();
     expect_read("_ZlsRSoRK3foo", "operator<<(std::ostream&, foo const&)");
     expect_read("_ZN2at6kernelILi4EfEEviT0_",
                 "void at::kernel<4, float>(int, float)");
 }
 
-static void names_of_rust_lose_their_hash(void **state)
+UNIT_TEST(names_of_rust_lose_their_hash)
 {
-    (void)state;
 #ifndef TRACESMITH_IBERTY
     skip();
 #endif
@@ -45,9 +43,8 @@ static void names_of_rust_lose_their_hash(void **state)
                 "<T as>::foo");
 }
 
-static void what_is_no_mangled_name_is_left_alone(void **state)
+UNIT_TEST(what_is_no_mangled_name_is_left_alone)
 {
-    (void)state;
     const char *const names[] = {
         "", "_Z", "_ZZZ", "gemm", "_Z1", "_ZN1aE\xff"
     };
@@ -62,9 +59,8 @@ static void what_is_no_mangled_name_is_left_alone(void **state)
 }
 
 // A pair of pairs of pairs: each letter doubles the text.
-static void a_name_that_stands_for_terabytes_is_given_up(void **state)
+UNIT_TEST(a_name_that_stands_for_terabytes_is_given_up)
 {
-    (void)state;
     if (!reads_names()) skip();
     char bomb[1024] = "_Z1f1AIiiES_IS0_S0_E";
     for (int i = 1; i < 34; i++) {
@@ -85,9 +81,8 @@ static void expect_collapsed(const char *name, const char *wanted)
     free(text);
 }
 
-static void instances_of_a_template_collapse_to_one(void **state)
+UNIT_TEST(instances_of_a_template_collapse_to_one)
 {
-    (void)state;
     expect_collapsed("void at::f<float, 4>(int, float const*)", "at::f<...>");
     expect_collapsed("void at::f<half, g<(int)1> >(half*)", "at::f<...>");
     expect_collapsed("a::(anonymous namespace)::f<int>()",
@@ -115,9 +110,8 @@ static void expect_brief(const char *name, const char *wanted)
     free(text);
 }
 
-static void brief_names_say_what_not_where_from(void **state)
+UNIT_TEST(brief_names_say_what_not_where_from)
 {
-    (void)state;
     expect_brief("void at::native::f<4, at::g<float> >(int)",
                  "f<4, g<float> >");
     expect_brief("a::(anonymous namespace)::f(int, char)", "f");
@@ -132,9 +126,8 @@ static void brief_names_say_what_not_where_from(void **state)
 }
 
 // Each bracket that nothing closes would be looked for to the end.
-static void brackets_without_end_take_no_time(void **state)
+UNIT_TEST(brackets_without_end_take_no_time)
 {
-    (void)state;
     enum { SIZE = 60000 };
     static const char signs[] = "<([{>";
     char *const name = malloc(SIZE + 1);
@@ -157,14 +150,5 @@ static void brackets_without_end_take_no_time(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_of_c_plus_plus_are_read),
-        cmocka_unit_test(names_of_rust_lose_their_hash),
-        cmocka_unit_test(what_is_no_mangled_name_is_left_alone),
-        cmocka_unit_test(a_name_that_stands_for_terabytes_is_given_up),
-        cmocka_unit_test(instances_of_a_template_collapse_to_one),
-        cmocka_unit_test(brief_names_say_what_not_where_from),
-        cmocka_unit_test(brackets_without_end_take_no_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

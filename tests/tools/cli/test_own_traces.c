@@ -54,7 +54,6 @@ static void copy_bytes(const char *from, const char *to, size_t flipped)
 static int begin(void **unused)
 {
     char command[256];
-    (void)unused;
     snprintf(command, sizeof command, "rm -rf '%s' && mkdir -m 700 '%s'", state,
              state);
     if (system(command) != 0) return -1;
@@ -62,9 +61,8 @@ static int begin(void **unused)
     return 0;
 }
 
-static void what_is_listed_is_own_whatever_its_name(void **unused)
+UNIT_TEST_WITHIN(what_is_listed_is_own_whatever_its_name, begin, NULL)
 {
-    (void)unused;
     assert_false(is_own("a.sbt"));
     cli_trace_own(path_of("a.sbt"));
     assert_true(is_own("a.sbt"));
@@ -74,9 +72,8 @@ static void what_is_listed_is_own_whatever_its_name(void **unused)
     assert_true(is_own("c.sbt"));
 }
 
-static void a_list_is_made_where_there_is_no_folder_yet(void **unused)
+UNIT_TEST_WITHIN(a_list_is_made_where_there_is_no_folder_yet, begin, NULL)
 {
-    (void)unused;
     assert_int_equal(0, setenv("XDG_STATE_HOME", within("one/two"), 1));
     cli_trace_own(path_of("a.sbt"));
     assert_true(is_own("a.sbt"));
@@ -85,9 +82,8 @@ static void a_list_is_made_where_there_is_no_folder_yet(void **unused)
     assert_int_equal(0, setenv("XDG_STATE_HOME", state, 1));
 }
 
-static void other_bytes_are_not(void **unused)
+UNIT_TEST_WITHIN(other_bytes_are_not, begin, NULL)
 {
-    (void)unused;
     struct stat st;
     cli_trace_own(path_of("a.sbt"));
     copy_bytes("a.sbt", "b.sbt", 24); // of the process's number
@@ -98,9 +94,8 @@ static void other_bytes_are_not(void **unused)
 }
 
 // What a trace brings along with it, as tar --xattrs and cp -a carry it.
-static void no_attribute_of_the_file_makes_it_own(void **unused)
+UNIT_TEST_WITHIN(no_attribute_of_the_file_makes_it_own, begin, NULL)
 {
-    (void)unused;
     uint8_t session[16];
     const int file = open(path_of("a.sbt"), O_RDWR | O_CLOEXEC);
     assert_int_equal(16, pread(file, session, 16, 16));
@@ -112,10 +107,9 @@ static void no_attribute_of_the_file_makes_it_own(void **unused)
     assert_false(is_own("a.sbt"));
 }
 
-static void what_others_may_write_is_not(void **unused)
+UNIT_TEST_WITHIN(what_others_may_write_is_not, begin, NULL)
 {
     static const mode_t modes[] = { 0664, 0646 };
-    (void)unused;
     cli_trace_own(path_of("a.sbt"));
     for (int i = 0; i < 2; i++) {
         assert_int_equal(0, chmod(path_of("a.sbt"), modes[i]));
@@ -129,12 +123,11 @@ static void what_others_may_write_is_not(void **unused)
     assert_int_equal(0, chmod(folder, 0700));
 }
 
-static void a_list_that_others_may_reach_is_not_used(void **unused)
+UNIT_TEST_WITHIN(a_list_that_others_may_reach_is_not_used, begin, NULL)
 {
     static const char *const parts[] = { "", "tracesmith",
                                          "tracesmith/trusted" };
     static const mode_t modes[] = { 0770, 0755, 0710 };
-    (void)unused;
     cli_trace_own(path_of("a.sbt"));
     for (int i = 0; i < 3; i++) {
         assert_int_equal(0, chmod(within(parts[i]), modes[i]));
@@ -148,9 +141,8 @@ static void a_list_that_others_may_reach_is_not_used(void **unused)
     assert_false(is_own("a.sbt"));
 }
 
-static void a_list_or_a_trace_of_another_user_is_not(void **unused)
+UNIT_TEST_WITHIN(a_list_or_a_trace_of_another_user_is_not, begin, NULL)
 {
-    (void)unused;
     if (geteuid() != 0) skip(); // who may not give files away
     cli_trace_own(path_of("a.sbt"));
     assert_int_equal(0, chown(path_of("a.sbt"), 65534, 65534));
@@ -163,7 +155,7 @@ static void a_list_or_a_trace_of_another_user_is_not(void **unused)
 
 // Source: RFC 7693, appendix A, and the reference implementation: of nothing,
 // of "abc", and of what ends with a block.
-static void digests_are_those_of_blake2b(void **unused)
+UNIT_TEST(digests_are_those_of_blake2b)
 {
     static const struct {
         const char *text, *digest;
@@ -173,7 +165,6 @@ static void digests_are_those_of_blake2b(void **unused)
         { "abc", "bddd813c634239723171ef3fee98579b"
                  "94964e3bb1cb3e427262c8c068d52319" },
     };
-    (void)unused;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         uint8_t digest[CLI_DIGEST_BYTES];
         char text[2 * CLI_DIGEST_BYTES + 1];
@@ -187,12 +178,11 @@ static void digests_are_those_of_blake2b(void **unused)
     }
 }
 
-static void digests_do_not_depend_on_pieces(void **unused)
+UNIT_TEST(digests_do_not_depend_on_pieces)
 {
     static uint8_t bytes[1024];
     uint8_t whole[CLI_DIGEST_BYTES], pieces[CLI_DIGEST_BYTES];
     cli_digest d;
-    (void)unused;
     for (size_t size = 0; size <= sizeof bytes; size += 64) {
         for (size_t i = 0; i < size; i++)
             bytes[i] = (uint8_t)(i * 7 + size);
@@ -221,20 +211,7 @@ static int close_all(void **unused)
     return system(command) == 0 ? folder_end(unused) : -1;
 }
 
-#define WITH_LIST(test) cmocka_unit_test_setup(test, begin)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        WITH_LIST(what_is_listed_is_own_whatever_its_name),
-        WITH_LIST(a_list_is_made_where_there_is_no_folder_yet),
-        WITH_LIST(other_bytes_are_not),
-        WITH_LIST(no_attribute_of_the_file_makes_it_own),
-        WITH_LIST(what_others_may_write_is_not),
-        WITH_LIST(a_list_that_others_may_reach_is_not_used),
-        WITH_LIST(a_list_or_a_trace_of_another_user_is_not),
-        cmocka_unit_test(digests_are_those_of_blake2b),
-        cmocka_unit_test(digests_do_not_depend_on_pieces),
-    };
-    return cmocka_run_group_tests(tests, open_all, close_all);
+    return unit_run(open_all, close_all);
 }

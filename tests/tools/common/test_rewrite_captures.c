@@ -164,9 +164,8 @@ static void cut(cut_options options)
 
 /* ---- Tests --------------------------------------------------------------- */
 
-static void a_part_has_the_captures_of_its_operations_and_no_other(void **state)
+UNIT_TEST(a_part_has_the_captures_of_its_operations_and_no_other)
 {
-    (void)state;
     cut((cut_options){ .timed = true, .from_ns = 25, .to_ns = 100 });
     ts_reader *const reader = open_name("out.sbt");
     assert_int_equal(1, ts_reader_capture_count(reader));
@@ -181,9 +180,8 @@ static void a_part_has_the_captures_of_its_operations_and_no_other(void **state)
     ts_reader_close(reader);
 }
 
-static void a_copy_has_all_of_them_in_their_order(void **state)
+UNIT_TEST(a_copy_has_all_of_them_in_their_order)
 {
-    (void)state;
     cut((cut_options){ .timed = false });
     ts_reader *const reader = open_name("out.sbt");
     assert_int_equal(2, ts_reader_capture_count(reader));
@@ -192,9 +190,8 @@ static void a_copy_has_all_of_them_in_their_order(void **state)
     ts_reader_close(reader);
 }
 
-static void names_that_nobody_may_know_take_the_captures_along(void **state)
+UNIT_TEST(names_that_nobody_may_know_take_the_captures_along)
 {
-    (void)state;
     cut((cut_options){ .anonymise = true });
     ts_reader *const reader = open_name("out.sbt");
     assert_int_equal(0, ts_reader_capture_count(reader));
@@ -202,9 +199,8 @@ static void names_that_nobody_may_know_take_the_captures_along(void **state)
     ts_reader_close(reader);
 }
 
-static void merged_captures_keep_to_their_process(void **state)
+UNIT_TEST(merged_captures_keep_to_their_process)
 {
-    (void)state;
     static const char *const names[] = { "in.sbt", "other.sbt" };
     merge_job job = merge_names("merged.sbt", names, 2, NULL, false);
     merge_close(&job);
@@ -223,9 +219,8 @@ static void merged_captures_keep_to_their_process(void **state)
     ts_reader_close(reader);
 }
 
-static void only_what_one_recorded_oneself_makes_a_trace_ones_own(void **state)
+UNIT_TEST(only_what_one_recorded_oneself_makes_a_trace_ones_own)
 {
-    (void)state;
     static const char *const names[] = { "in.sbt", "other.sbt" };
     assert_int_equal(0, setenv("XDG_STATE_HOME", folder, 1));
     cli_trace_own(path_of("in.sbt"));
@@ -253,9 +248,8 @@ static void only_what_one_recorded_oneself_makes_a_trace_ones_own(void **state)
 }
 
 // In whatever order they come; of two with one number it is the first.
-static void code_is_found_by_its_number(void **state)
+UNIT_TEST(code_is_found_by_its_number)
 {
-    (void)state;
     static const uint32_t ids[] = { 70, 3, UINT32_MAX, 3, 9 };
     static const char *const codes[] = { "a", "bb", "ccc", "dddd", "eeeee" };
     const ts_writer_desc desc = { .path = path_of("numbers.sbt") };
@@ -284,7 +278,6 @@ static size_t used, most, allowed; // bytes that the reader has, had, may have
 
 static void *metered(void *user, void *ptr, size_t old_size, size_t new_size)
 {
-    (void)user;
     if (new_size > old_size && used + new_size - old_size > allowed)
         return NULL;
     used += new_size - old_size;
@@ -308,10 +301,8 @@ static ts_result copy_contents(ts_reader *reader)
     return result;
 }
 
-static void
-compressed_contents_are_copied_one_by_one_or_not_at_all(void **state)
+UNIT_TEST(compressed_contents_are_copied_one_by_one_or_not_at_all)
 {
-    (void)state;
     enum { SIZE = 1 << 20, BLOBS = 12 };
     uint8_t *const bytes = malloc(SIZE);
     ts_reader *reader;
@@ -349,18 +340,5 @@ compressed_contents_are_copied_one_by_one_or_not_at_all(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            a_part_has_the_captures_of_its_operations_and_no_other),
-        cmocka_unit_test(a_copy_has_all_of_them_in_their_order),
-        cmocka_unit_test(names_that_nobody_may_know_take_the_captures_along),
-        cmocka_unit_test(merged_captures_keep_to_their_process),
-        cmocka_unit_test(only_what_one_recorded_oneself_makes_a_trace_ones_own),
-        cmocka_unit_test(code_is_found_by_its_number),
-#ifdef TRACESMITH_ZSTD
-        cmocka_unit_test(
-            compressed_contents_are_copied_one_by_one_or_not_at_all),
-#endif
-    };
-    return cmocka_run_group_tests(tests, begin, folder_end);
+    return unit_run(begin, folder_end);
 }

@@ -115,9 +115,8 @@ static void assert_nodes(ts_reader *reader, size_t index, uint32_t image)
 
 /* ---- Tests --------------------------------------------------------------- */
 
-static void parts_keep_a_launch_for_any_of_its_rows(void **state)
+UNIT_TEST(parts_keep_a_launch_for_any_of_its_rows)
 {
-    (void)state;
     make_graph("in.sbt", NULL);
     cut_file(path_of("in.sbt"), path_of("out.sbt"),
              (cut_options){ .timed = true, .from_ns = 25, .to_ns = 45 });
@@ -132,9 +131,8 @@ static void parts_keep_a_launch_for_any_of_its_rows(void **state)
     ts_reader_close(reader);
 }
 
-static void merged_nodes_have_the_code_of_their_process(void **state)
+UNIT_TEST(merged_nodes_have_the_code_of_their_process)
 {
-    (void)state;
     static const char *const names[] = { "in.sbt", "other.sbt" };
     make_graph("in.sbt", NULL);
     make_graph("other.sbt", NULL);
@@ -177,12 +175,11 @@ static record be_short(record r)
     return r;
 }
 
-static void nodes_that_contradict_themselves_are_damage(void **state)
+UNIT_TEST(nodes_that_contradict_themselves_are_damage)
 {
     record (*const changes[])(record) = { wait_for_itself, be_an_event,
                                           have_more_arguments,
                                           have_far_more_arguments, be_short };
-    (void)state;
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         make_graph("in.sbt", changes[i]);
         ts_reader *const reader = open_name("in.sbt");
@@ -193,10 +190,5 @@ static void nodes_that_contradict_themselves_are_damage(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_keep_a_launch_for_any_of_its_rows),
-        cmocka_unit_test(merged_nodes_have_the_code_of_their_process),
-        cmocka_unit_test(nodes_that_contradict_themselves_are_damage),
-    };
-    return cmocka_run_group_tests(tests, folder_begin, folder_end);
+    return unit_run(folder_begin, folder_end);
 }

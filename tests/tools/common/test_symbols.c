@@ -38,9 +38,8 @@ static void expect_line(const ts_reader *reader, const ts_line_entry *line,
     assert_int_equal(number, line->line);
 }
 
-static void a_frame_has_the_names_that_were_said_last(void **state)
+UNIT_TEST(a_frame_has_the_names_that_were_said_last)
 {
-    (void)state;
     const char *const path = rt_path("symbols.sbt");
     ts_writer *const w = begin(path);
     const ts_module_entry module = { name(w, "/bin/app"), 0, 4096, 100 };
@@ -79,9 +78,8 @@ static uint64_t hash_of(const char *path, size_t *size)
     return hash;
 }
 
-static void a_trace_is_extended_in_place_or_stays_as_it_was(void **state)
+UNIT_TEST(a_trace_is_extended_in_place_or_stays_as_it_was)
 {
-    (void)state;
     size_t before_size, size;
     const char *const path = rt_path("extended.sbt");
     assert_int_equal(TS_OK, ts_writer_close(begin(path)));
@@ -116,9 +114,8 @@ static void a_trace_is_extended_in_place_or_stays_as_it_was(void **state)
     rt_close(&trace);
 }
 
-static void what_is_no_finished_trace_is_not_extended(void **state)
+UNIT_TEST(what_is_no_finished_trace_is_not_extended)
 {
-    (void)state;
     ts_writer *w;
     const char *const path = rt_path("short.sbt");
     size_t size;
@@ -135,9 +132,8 @@ static void what_is_no_finished_trace_is_not_extended(void **state)
 }
 
 // Source of the first ones: RFC 2603 and tests of rustc.
-static void names_of_rust_are_read(void **state)
+UNIT_TEST(names_of_rust_are_read)
 {
-    (void)state;
 #ifndef TRACESMITH_IBERTY
     skip();
 #endif
@@ -165,9 +161,8 @@ static void names_of_rust_are_read(void **state)
     }
 }
 
-static void what_is_no_name_of_rust_ends(void **state)
+UNIT_TEST(what_is_no_name_of_rust_ends)
 {
-    (void)state;
     static const char *const names[] = {
         "_R",
         "_RB_",
@@ -202,12 +197,5 @@ static void what_is_no_name_of_rust_ends(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_frame_has_the_names_that_were_said_last),
-        cmocka_unit_test(a_trace_is_extended_in_place_or_stays_as_it_was),
-        cmocka_unit_test(what_is_no_finished_trace_is_not_extended),
-        cmocka_unit_test(names_of_rust_are_read),
-        cmocka_unit_test(what_is_no_name_of_rust_ends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -77,9 +77,8 @@ static void read_names(const char *path, char names[2][64])
     rt_close(&trace);
 }
 
-static void a_name_that_a_trace_gives_is_of_that_trace_alone(void **state)
+UNIT_TEST(a_name_that_a_trace_gives_is_of_that_trace_alone)
 {
-    (void)state;
     char lying[600], honest[600], names[2][64];
     snprintf(lying, sizeof lying, "%s", rt_path("lying.sbt"));
     snprintf(honest, sizeof honest, "%s", rt_path("honest.sbt"));
@@ -103,9 +102,8 @@ static ts_text shown(const cli_trace *trace)
     return symbolize_text(trace->reader, &frames[0], 0);
 }
 
-static void names_are_those_of_the_trace_however_many_were_open(void **state)
+UNIT_TEST(names_are_those_of_the_trace_however_many_were_open)
 {
-    (void)state;
     enum { TRACES = 100 };
     static const char *const names[2] = { "one", "another" };
     static const cli_tool tool = { .name = "test" };
@@ -133,9 +131,8 @@ static void names_are_those_of_the_trace_however_many_were_open(void **state)
 }
 
 // Two processes keep answers of their own under one name.
-static void an_answer_that_is_kept_is_always_whole(void **state)
+UNIT_TEST(an_answer_that_is_kept_is_always_whole)
 {
-    (void)state;
     enum { ROUNDS = 200, SIZE = 40960 };
     const symbolize_request q = { .path = "/no/file",
                                   .id = { 1, 2, 3, 4, 5, 6, 7, 8 },
@@ -169,10 +166,5 @@ static void an_answer_that_is_kept_is_always_whole(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_name_that_a_trace_gives_is_of_that_trace_alone),
-        cmocka_unit_test(names_are_those_of_the_trace_however_many_were_open),
-        cmocka_unit_test(an_answer_that_is_kept_is_always_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

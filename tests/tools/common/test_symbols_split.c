@@ -111,23 +111,71 @@ static void expect(const char *flags, const char *with, const char *without)
 }
 
 // Without it there are the units' lines and the table of symbols.
-static void functions_of_split_debug_information_are_found(void **state)
+UNIT_TEST(functions_of_split_debug_information_are_found)
 {
-    (void)state;
     expect("-g -gsplit-dwarf -gdwarf-5", "inner 2 outer 3 ", "outer 0 ");
 }
 
-static void so_are_those_of_dwarf_4(void **state)
+UNIT_TEST(so_are_those_of_dwarf_4)
 {
-    (void)state;
     expect("-g -gsplit-dwarf -gdwarf-4", "inner 2 outer 3 ", "outer 0 ");
+}
+
+// Writes a trace with a frame in each file of the folder, built as "\1\2\3\4".
+static void write_frames(const char *path, const char *folder,
+                         const char *const *files, size_t count)
+{
+    const ts_writer_desc desc = { .path = path };
+    ts_frame_entry frames[4];
+    ts_writer *w;
+    assert_int_equal(TS_OK, ts_writer_open(&w, &desc));
+    for (size_t i = 0; i < count; i++) {
+        char file[600];
+        snprintf(file, sizeof file, "%s/%s", folder, files[i]);
+        const ts_module_entry module = { ts_writer_name(w, file, strlen(file)),
+                                         0, 0x10000 * (i + 1), 4096 };
+        frames[i] =
+            (ts_frame_entry){ ts_writer_module(w, &module, "\1\2\3\4", 4), 0,
+                              16 };
+    }
+    assert_int_not_equal(0, ts_writer_stack(w, frames, (uint32_t)count));
+    assert_int_equal(TS_OK, ts_writer_close(w));
+}
+
+UNIT_TEST(a_file_that_is_not_the_recorded_one_is_said)
+{
+    static const char *const files[] = { "missing.so", "text.so", "other.so" };
+    static const char *const wanted[] = {
+        "file not found",
+        "not an ELF file",
+        ("the file is a different build: 0badcafe instead of the recorded "
+         "01020304"),
+    };
+    const symbolize_options options = { .no_cache = true };
+    const symbolize_module *modules;
+    char path[600], command[900];
+    const char *const folder = rt_make_folder();
+    snprintf(command, sizeof command,
+             "cd %s && echo text >text.so && cc -shared -x c /dev/null "
+             "-Wl,--build-id=0x0badcafe -o other.so 2>/dev/null",
+             folder);
+    if (system(command) != 0) skip();
+    snprintf(path, sizeof path, "%s", rt_path("frames.sbt"));
+    write_frames(path, folder, files, 3);
+    rt_trace trace = rt_read(path);
+    symbolize *const s = symbolize_open(trace.reader, &options);
+    assert_non_null(s);
+    assert_true(symbolize_all(s));
+    assert_int_equal(3, symbolize_modules(s, &modules));
+    const bool able = !strstr(modules[0].why, "libdw");
+    for (size_t i = 0; able && i < 3; i++)
+        assert_string_equal(wanted[i], modules[i].why);
+    symbolize_close(s);
+    rt_close(&trace);
+    if (!able) skip(); // built without it
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_of_split_debug_information_are_found),
-        cmocka_unit_test(so_are_those_of_dwarf_4),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -281,9 +281,8 @@ static void make_secret(const char *path)
     assert_int_equal(TS_OK, ts_writer_close(w));
 }
 
-static void no_text_of_any_place_is_left(void **state)
+UNIT_TEST(no_text_of_any_place_is_left)
 {
-    (void)state;
     char *const path = path_of("secret.sbt");
     make_secret(path);
     assert_in_range(check(path), 25, 100);
@@ -298,9 +297,8 @@ static bool is(ts_text text, const char *wanted)
     return text.size == strlen(wanted) && !memcmp(text.text, wanted, text.size);
 }
 
-static void what_tools_go_by_stays(void **state)
+UNIT_TEST(what_tools_go_by_stays)
 {
-    (void)state;
     ts_metadata m;
     ts_track track;
     char *const path = path_of("secret.sbt");
@@ -482,9 +480,8 @@ static bytes run_of(const identity *who)
     return file;
 }
 
-static void who_ran_it_where_and_when_makes_no_difference(void **state)
+UNIT_TEST(who_ran_it_where_and_when_makes_no_difference)
 {
-    (void)state;
     bytes a = run_of(&alice), b = run_of(&bob);
     assert_int_equal(a.size, b.size);
     assert_memory_equal(a.data, b.data, a.size);
@@ -505,9 +502,8 @@ static uint64_t first_value(ts_reader *reader, uint64_t kinds, ts_column column)
 }
 
 // What lies in an allocation lies there still, and is as far from its begin.
-static void addresses_keep_their_relations(void **state)
+UNIT_TEST(addresses_keep_their_relations)
 {
-    (void)state;
     bytes file = run_of(&alice);
     ts_track track;
     ts_reader *const reader = open_name("anonymous.sbt");
@@ -530,9 +526,8 @@ static void addresses_keep_their_relations(void **state)
     bytes_close(&file);
 }
 
-static void equal_texts_stay_equal(void **state)
+UNIT_TEST(equal_texts_stay_equal)
 {
-    (void)state;
     char *const path = path_of("secret.sbt");
     const ts_filter filter = { .kinds = TS_FILTER(MESSAGE) };
     ts_cursor *cursor;
@@ -554,9 +549,8 @@ static void equal_texts_stay_equal(void **state)
 }
 
 // A search that finds nothing must be able to find something.
-static void the_search_finds_what_is_there(void **state)
+UNIT_TEST(the_search_finds_what_is_there)
 {
-    (void)state;
     bytes b = { 0 };
     bytes_add(&b, "xxneedle in", 11);
     bytes_add(&b, "a haystack", 10);
@@ -581,14 +575,6 @@ static int check_files(int count, char **paths)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_text_of_any_place_is_left),
-        cmocka_unit_test(what_tools_go_by_stays),
-        cmocka_unit_test(who_ran_it_where_and_when_makes_no_difference),
-        cmocka_unit_test(addresses_keep_their_relations),
-        cmocka_unit_test(equal_texts_stay_equal),
-        cmocka_unit_test(the_search_finds_what_is_there),
-    };
     if (argc > 1) return check_files(argc - 1, argv + 1);
-    return cmocka_run_group_tests(tests, folder_begin, folder_end);
+    return unit_run(folder_begin, folder_end);
 }

@@ -195,17 +195,15 @@ static cut_options in_time(int64_t from_ns, int64_t to_ns, cut_deps deps)
 
 /* ---- Tests --------------------------------------------------------------- */
 
-static void without_options_all_is_kept(void **state)
+UNIT_TEST(without_options_all_is_kept)
 {
-    (void)state;
     const cut_options all = { 0 };
     assert_string_equal("OSsAaCcFFFNKkD", cut(all));
 }
 
 // Zones, calls and kernels that touch [from, to), moments in it.
-static void time_keeps_what_touches_it(void **state)
+UNIT_TEST(time_keeps_what_touches_it)
 {
-    (void)state;
     const cut_deps none = CUT_DEPS_NONE;
     assert_string_equal("OSAN", cut(in_time(20, 25, none)));
     assert_string_equal("OSA", cut(in_time(29, 30, none)));
@@ -215,9 +213,8 @@ static void time_keeps_what_touches_it(void **state)
     assert_string_equal("OF", cut(in_time(INT64_MIN, 10, none)));
 }
 
-static void calls_come_with_their_operations(void **state)
+UNIT_TEST(calls_come_with_their_operations)
 {
-    (void)state;
     assert_string_equal("OCK", cut(in_time(32, 45, CUT_DEPS_CALLS)));
     assert_string_equal("cFkD", cut(in_time(100, 110, CUT_DEPS_CALLS)));
     // A call in the time brings its operation only if that is requested.
@@ -225,9 +222,8 @@ static void calls_come_with_their_operations(void **state)
     assert_string_equal("OSACK", cut(in_time(12, 13, CUT_DEPS_BOTH)));
 }
 
-static void streams_devices_kinds_and_names_select(void **state)
+UNIT_TEST(streams_devices_kinds_and_names_select)
 {
-    (void)state;
     const uint32_t stream = STREAM_1, device = DEVICE_0;
     const cut_options by_stream = { .streams = &stream, .stream_count = 1 };
     const cut_options by_device = { .devices = &device,
@@ -249,9 +245,8 @@ static void streams_devices_kinds_and_names_select(void **state)
 }
 
 // What has no name is called by its kind, as D is.
-static void names_match_a_part_of_a_label(void **state)
+UNIT_TEST(names_match_a_part_of_a_label)
 {
-    (void)state;
     regex_t regex;
     cut_options w = { .name = &regex, .deps = CUT_DEPS_NONE };
     const char *const wanted[][2] = {
@@ -268,9 +263,8 @@ static void names_match_a_part_of_a_label(void **state)
 
 // What the thread did inside, and what was launched there: K by when it was
 // queued, k by its call.
-static void zones_keep_what_was_done_and_launched_inside(void **state)
+UNIT_TEST(zones_keep_what_was_done_and_launched_inside)
 {
-    (void)state;
     cut_options w = { .zones = "step", .deps = CUT_DEPS_NONE };
     assert_string_equal("SsAaCcFKkD", cut(w));
     w.zones = "nothing,ste*";
@@ -310,9 +304,8 @@ static void expect_spans(int64_t from_ns, int64_t to_ns, const int64_t *wanted)
 }
 
 // Span 1: 10-90, 2: 20-30, 3: 40-60, 1 again: 95-98, 4 from 15 on.
-static void spans_keep_both_of_their_events(void **state)
+UNIT_TEST(spans_keep_both_of_their_events)
 {
-    (void)state;
     const int64_t events[][2] = { { 1, 10 },  { 4, 15 }, { 2, 20 },
                                   { 2, -30 }, { 3, 40 }, { 3, -60 },
                                   { 1, -90 }, { 1, 95 }, { 1, -98 } };
@@ -337,9 +330,8 @@ static void spans_keep_both_of_their_events(void **state)
 
 // Half of many spans end in another order than they began in; what is left
 // is still known to be open.
-static void spans_that_end_in_any_order_hide_no_others(void **state)
+UNIT_TEST(spans_that_end_in_any_order_hide_no_others)
 {
-    (void)state;
     enum { COUNT = 30 };
     int64_t wanted[COUNT / 2 + 1] = { 0 };
     const ts_writer_desc desc = { .path = path_of("spans.sbt") };
@@ -367,9 +359,8 @@ static bool frames(const char *text, cut_options *options)
     return found;
 }
 
-static void frames_are_times(void **state)
+UNIT_TEST(frames_are_times)
 {
-    (void)state;
     const struct {
         const char *text;
         int64_t from_ns, to_ns;
@@ -393,9 +384,8 @@ static void frames_are_times(void **state)
         assert_false(frames(bad[i], &options));
 }
 
-static void a_part_says_what_it_is(void **state)
+UNIT_TEST(a_part_says_what_it_is)
 {
-    (void)state;
     cut_options w = in_time(20, 45, CUT_DEPS_CALLS);
     ts_metadata m;
     cut_job job;
@@ -418,9 +408,8 @@ static void a_part_says_what_it_is(void **state)
     ts_reader_close(reader);
 }
 
-static void a_part_keeps_losses_of_its_time_and_blobs(void **state)
+UNIT_TEST(a_part_keeps_losses_of_its_time_and_blobs)
 {
-    (void)state;
     uint64_t hash[2];
     cut(in_time(70, 76, CUT_DEPS_NONE));
     ts_reader *const reader = open_name("out.sbt");
@@ -429,9 +418,8 @@ static void a_part_keeps_losses_of_its_time_and_blobs(void **state)
     ts_reader_close(reader);
 }
 
-static void a_full_disk_leaves_nothing(void **state)
+UNIT_TEST(a_full_disk_leaves_nothing)
 {
-    (void)state;
     struct rlimit limit, tight;
     const cut_options all = { 0 };
     cut_job job;
@@ -458,9 +446,8 @@ static bool has_compressed(const char *name)
     return found;
 }
 
-static void a_part_is_compressed_if_the_whole_is(void **state)
+UNIT_TEST(a_part_is_compressed_if_the_whole_is)
 {
-    (void)state;
     const ts_writer_desc desc = { .path = path_of("zstd.sbt"),
                                   .compress = true };
     ts_writer *w;
@@ -480,9 +467,8 @@ static void a_part_is_compressed_if_the_whole_is(void **state)
     assert_false(has_compressed("out.sbt"));
 }
 
-static void sets_hold_what_was_added(void **state)
+UNIT_TEST(sets_hold_what_was_added)
 {
-    (void)state;
     const uint64_t values[] = {
         0, 1, 4095, 4096, UINT64_C(1) << 48, UINT64_MAX
     };
@@ -504,21 +490,5 @@ static void sets_hold_what_was_added(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_options_all_is_kept),
-        cmocka_unit_test(time_keeps_what_touches_it),
-        cmocka_unit_test(calls_come_with_their_operations),
-        cmocka_unit_test(streams_devices_kinds_and_names_select),
-        cmocka_unit_test(names_match_a_part_of_a_label),
-        cmocka_unit_test(zones_keep_what_was_done_and_launched_inside),
-        cmocka_unit_test(spans_keep_both_of_their_events),
-        cmocka_unit_test(frames_are_times),
-        cmocka_unit_test(a_part_says_what_it_is),
-        cmocka_unit_test(spans_that_end_in_any_order_hide_no_others),
-        cmocka_unit_test(a_part_keeps_losses_of_its_time_and_blobs),
-        cmocka_unit_test(a_full_disk_leaves_nothing),
-        cmocka_unit_test(a_part_is_compressed_if_the_whole_is),
-        cmocka_unit_test(sets_hold_what_was_added),
-    };
-    return cmocka_run_group_tests(tests, begin, folder_end);
+    return unit_run(begin, folder_end);
 }

@@ -135,9 +135,8 @@ static const char *step(const char *in, const char *text)
     return cut(&a) ? letters() : "";
 }
 
-static void a_step_has_what_the_host_issued_in_it_from_all_threads(void **state)
+UNIT_TEST(a_step_has_what_the_host_issued_in_it_from_all_threads)
 {
-    (void)state;
     make_steps("in.sbt", false);
     assert_string_equal("PaAWbBN", step("in.sbt", "3"));
     assert_string_equal("WQcC", step("in.sbt", "4"));
@@ -149,18 +148,16 @@ static void a_step_has_what_the_host_issued_in_it_from_all_threads(void **state)
         assert_string_equal("", step("in.sbt", bad[i]));
 }
 
-static void frames_are_steps_where_there_are_no_others(void **state)
+UNIT_TEST(frames_are_steps_where_there_are_no_others)
 {
-    (void)state;
     make_steps("frames.sbt", true);
     assert_string_equal("FaAWbBN", step("frames.sbt", "0"));
     assert_string_equal("WFcC", step("frames.sbt", "1"));
     assert_string_equal("", step("frames.sbt", "2"));
 }
 
-static void without_frames_it_is_said_that_there_are_steps(void **state)
+UNIT_TEST(without_frames_it_is_said_that_there_are_steps)
 {
-    (void)state;
     char text[512];
     FILE *const keep = stderr;
     make_steps("in.sbt", false);
@@ -205,9 +202,8 @@ static void merge_three_ranks(void)
     merge_close(&job);
 }
 
-static void a_rank_of_a_merged_trace_can_be_cut_out(void **state)
+UNIT_TEST(a_rank_of_a_merged_trace_can_be_cut_out)
 {
-    (void)state;
     merge_three_ranks();
     const struct {
         const char *ranks;
@@ -232,9 +228,8 @@ static void a_rank_of_a_merged_trace_can_be_cut_out(void **state)
     assert_false(cut(&other));
 }
 
-static void a_process_is_known_by_number_and_name(void **state)
+UNIT_TEST(a_process_is_known_by_number_and_name)
 {
-    (void)state;
     merge_three_ranks();
     const struct {
         const char *ranks, *processes;
@@ -265,13 +260,5 @@ static void a_process_is_known_by_number_and_name(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            a_step_has_what_the_host_issued_in_it_from_all_threads),
-        cmocka_unit_test(frames_are_steps_where_there_are_no_others),
-        cmocka_unit_test(without_frames_it_is_said_that_there_are_steps),
-        cmocka_unit_test(a_rank_of_a_merged_trace_can_be_cut_out),
-        cmocka_unit_test(a_process_is_known_by_number_and_name),
-    };
-    return cmocka_run_group_tests(tests, folder_begin, folder_end);
+    return unit_run(folder_begin, folder_end);
 }

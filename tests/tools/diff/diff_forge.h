@@ -5,6 +5,7 @@
 #define DIFF_FORGE_H
 
 #include "tests/tools/analyze/story_forge.h"
+#include "tests/tools/analyze/report_expected.h"
 #include "tools/diff/diff.h"
 
 enum { STEPS = 20 };
@@ -64,8 +65,34 @@ static inline void compare(diff *d, story *a, story *b)
     assert_true(diff_compare(d));
 }
 
-static inline void done(diff *d, story *a, story *b)
+// What ts-diff says of them stands beside the test, test_NAME.txt, word for
+// word.
+static inline void expect_text(const char *source, const char *test,
+                               const story *a, const story *b)
 {
+    const char *const paths[] = { a->path, b->path };
+    const ts_diff_desc desc = {
+        .a_paths = paths, .a_count = 1, .b_paths = paths + 1, .b_count = 1
+    };
+    char *text = NULL;
+    size_t size = 0;
+    FILE *const stream = open_memstream(&text, &size);
+    const ts_output output = { .stream = stream };
+    ts_diff *d;
+    ts_error error;
+    if (ts_diff_open(&d, &desc, &error) != TS_OK ||
+        ts_diff_write(d, TS_REPORT_TEXT, &output, &error) != TS_OK)
+        fail_msg("%s", error.text);
+    ts_diff_close(d);
+    assert_int_equal(0, fclose(stream));
+    report_check(source, test, text, paths, 2);
+}
+
+#define done(d, a, b) done_of(__FILE__, __func__, d, a, b)
+static inline void done_of(const char *source, const char *test, diff *d,
+                           story *a, story *b)
+{
+    expect_text(source, test, a, b);
     diff_close(d);
     story_end(a);
     story_end(b);

@@ -26,9 +26,8 @@ static int expect_p(double wanted, const int64_t *a, size_t a_count,
     return toward;
 }
 
-static void the_u_test_gives_the_p_values_of_its_formula(void **state)
+UNIT_TEST(the_u_test_gives_the_p_values_of_its_formula)
 {
-    (void)state;
     // By the formula in floating point, another program.
     const int64_t low[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
     const int64_t high[] = { 9, 10, 11, 12, 13, 14, 15, 16 };
@@ -55,9 +54,8 @@ static void the_u_test_gives_the_p_values_of_its_formula(void **state)
     expect_p(0, a, 100, b, 100);
 }
 
-static void many_tests_raise_p_values(void **state)
+UNIT_TEST(many_tests_raise_p_values)
 {
-    (void)state;
     // 0.01 * 4 / 1, 0.02 * 4 / 2, 0.03 * 4 / 3 and 0.5; none above a later one.
     const uint64_t p[] = { DIFF_CERTAIN / 2, DIFF_CERTAIN / 50,
                            DIFF_CERTAIN / 100, DIFF_CERTAIN * 3 / 100 };
@@ -71,9 +69,8 @@ static void many_tests_raise_p_values(void **state)
 
 /* ---- Runs --------------------------------------------------------------- */
 
-static void the_same_trace_twice_has_no_difference(void **state)
+UNIT_TEST(the_same_trace_twice_has_no_difference)
 {
-    (void)state;
     story a = run_of(1, 10000, 100, true), b = run_of(1, 10000, 100, true);
     diff d;
     compare(&d, &a, &b);
@@ -91,9 +88,8 @@ static void the_same_trace_twice_has_no_difference(void **state)
     done(&d, &a, &b);
 }
 
-static void ten_percent_are_found_in_noise_of_one(void **state)
+UNIT_TEST(ten_percent_are_found_in_noise_of_one)
 {
-    (void)state;
     for (int marked = 0; marked < 2; marked++) {
         story a = run_of(1, 10000, 3, marked), b = run_of(2, 11000, 3, marked);
         diff d;
@@ -117,9 +113,8 @@ static void ten_percent_are_found_in_noise_of_one(void **state)
     }
 }
 
-static void ten_percent_are_noise_in_noise_of_thirty(void **state)
+UNIT_TEST(ten_percent_are_noise_in_noise_of_thirty)
 {
-    (void)state;
     // From half to one and a half of the mean: a standard deviation of 29 %.
     story a = run_of(1, 10000, 100, true), b = run_of(6, 11000, 100, true);
     diff d;
@@ -134,9 +129,8 @@ static void ten_percent_are_noise_in_noise_of_thirty(void **state)
 
 /* ---- Names, counts, order ------------------------------------------------ */
 
-static void kernels_come_and_go(void **state)
+UNIT_TEST(kernels_come_and_go)
 {
-    (void)state;
     story a = story_begin(), b = story_begin();
     for (int i = 0; i < 5; i++) {
         story_kernel(&a, S0, 1000 * i + 100, 1000 * i + 200, "old", HOST,
@@ -180,9 +174,8 @@ static void kernels_come_and_go(void **state)
     done(&d, &a, &b);
 }
 
-static void few_samples_decide_nothing(void **state)
+UNIT_TEST(few_samples_decide_nothing)
 {
-    (void)state;
     story a = story_begin(), b = story_begin();
     for (int i = 0; i < 3; i++) {
         story_kernel(&a, S0, 1000 * i + 100, 1000 * i + 200, "k", HOST,
@@ -200,9 +193,8 @@ static void few_samples_decide_nothing(void **state)
     done(&d, &a, &b);
 }
 
-static void memory_zones_and_calls_are_compared(void **state)
+UNIT_TEST(memory_zones_and_calls_are_compared)
 {
-    (void)state;
     story a = story_begin(), b = story_begin();
     for (int side = 0; side < 2; side++) {
         story *const s = side ? &b : &a;
@@ -239,9 +231,8 @@ static void check_word(const diff *d, const char *name, const char *wanted)
 
 // The total falls, as there are fewer; each takes longer. And the reverse; and
 // where the middle says one thing and the ranks another, nothing is claimed.
-static void count_and_duration_are_distinguished(void **state)
+UNIT_TEST(count_and_duration_are_distinguished)
 {
-    (void)state;
     story a = story_begin(), b = story_begin();
     for (int i = 0; i < 180; i++) { // in no order that steps could be found in
         const int64_t t = 2000 * i, odd = i % 2, ns = i % 5;
@@ -298,9 +289,8 @@ static const char *outcome(const diff *d, const char *text, bool untested_fails)
     return out;
 }
 
-static void what_is_untested_fails_only_where_that_is_asked_for(void **state)
+UNIT_TEST(what_is_untested_fails_only_where_that_is_asked_for)
 {
-    (void)state;
     story a = story_begin(), b = story_begin();
     for (int i = 0; i < 2; i++)
         story_kernel(i ? &b : &a, S0, 100, i ? 400 : 200, "k", HOST, 0);
@@ -322,9 +312,8 @@ static void what_is_untested_fails_only_where_that_is_asked_for(void **state)
 }
 
 // A last synchronisation that takes longer is neither work nor idle time.
-static void time_after_all_work_has_no_largest_part(void **state)
+UNIT_TEST(time_after_all_work_has_no_largest_part)
 {
-    (void)state;
     story a = story_begin(), b = story_begin();
     for (story *s = &a;; s = &b) {
         const int64_t end = s == &a ? 400 : 900;
@@ -345,9 +334,8 @@ static void time_after_all_work_has_no_largest_part(void **state)
     done(&d, &a, &b);
 }
 
-static void a_gate_that_matches_nothing_is_missed_unless_it_may_be(void **state)
+UNIT_TEST(a_gate_that_matches_nothing_is_missed_unless_it_may_be)
 {
-    (void)state;
     story a = story_begin(), b = story_begin();
     for (int i = 0; i < 2; i++)
         story_kernel(i ? &b : &a, S0, 100, 200, "k", HOST, 0);
@@ -360,9 +348,8 @@ static void a_gate_that_matches_nothing_is_missed_unless_it_may_be(void **state)
     done(&d, &a, &b);
 }
 
-static void gates_that_make_no_sense_are_refused(void **state)
+UNIT_TEST(gates_that_make_no_sense_are_refused)
 {
-    (void)state;
     static const char *const bad[] = {
         "",
         "kernel",
@@ -410,9 +397,8 @@ static void gates_that_make_no_sense_are_refused(void **state)
     diff_gates_close(&gates);
 }
 
-static void gates_are_read_as_they_are_meant(void **state)
+UNIT_TEST(gates_are_read_as_they_are_meant)
 {
-    (void)state;
     diff_gates gates = { 0 };
     static const char *const good[] = {
         "kernel:f<int, 3>(a b) total +0.5% +20us",
@@ -443,22 +429,5 @@ static void gates_are_read_as_they_are_meant(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_u_test_gives_the_p_values_of_its_formula),
-        cmocka_unit_test(many_tests_raise_p_values),
-        cmocka_unit_test(the_same_trace_twice_has_no_difference),
-        cmocka_unit_test(ten_percent_are_found_in_noise_of_one),
-        cmocka_unit_test(ten_percent_are_noise_in_noise_of_thirty),
-        cmocka_unit_test(kernels_come_and_go),
-        cmocka_unit_test(few_samples_decide_nothing),
-        cmocka_unit_test(memory_zones_and_calls_are_compared),
-        cmocka_unit_test(what_is_untested_fails_only_where_that_is_asked_for),
-        cmocka_unit_test(time_after_all_work_has_no_largest_part),
-        cmocka_unit_test(
-            a_gate_that_matches_nothing_is_missed_unless_it_may_be),
-        cmocka_unit_test(gates_that_make_no_sense_are_refused),
-        cmocka_unit_test(gates_are_read_as_they_are_meant),
-        cmocka_unit_test(count_and_duration_are_distinguished),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

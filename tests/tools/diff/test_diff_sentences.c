@@ -36,9 +36,8 @@ static void says(diff *d, const diff_gates *gates, const char *name,
 static const diff_gates none;
 #define SAYS(name, text) says(&d, &none, name, text)
 
-static void equal_runs_differ_in_nothing(void **state)
+UNIT_TEST(equal_runs_differ_in_nothing)
 {
-    (void)state;
     story a = run_of(1, 10000, 2, true), b = run_of(1, 10000, 2, true);
     diff d;
     compare(&d, &a, &b);
@@ -53,9 +52,8 @@ static void equal_runs_differ_in_nothing(void **state)
     done(&d, &a, &b);
 }
 
-static void noise_is_no_difference(void **state)
+UNIT_TEST(noise_is_no_difference)
 {
-    (void)state;
     story a = run_of(1, 10000, 30, true), b = run_of(2, 10300, 30, true);
     diff d;
     compare(&d, &a, &b);
@@ -75,9 +73,8 @@ static void noise_is_no_difference(void **state)
     done(&d, &a, &b);
 }
 
-static void a_slower_kernel_is_what_changed(void **state)
+UNIT_TEST(a_slower_kernel_is_what_changed)
 {
-    (void)state;
     story a = run_of(1, 10000, 1, false), b = run_of(2, 12000, 1, false);
     diff d;
     compare(&d, &a, &b);
@@ -97,9 +94,8 @@ static void a_slower_kernel_is_what_changed(void **state)
     done(&d, &a, &b);
 }
 
-static void other_numbers_of_steps_are_a_warning(void **state)
+UNIT_TEST(other_numbers_of_steps_are_a_warning)
 {
-    (void)state;
     story a = run_with(20, 1, 10000, 2, true),
           b = run_with(30, 2, 10000, 2, true);
     diff d;
@@ -128,9 +124,8 @@ static void other_numbers_of_steps_are_a_warning(void **state)
     done(&d, &a, &b);
 }
 
-static void steps_that_are_not_alike_are_a_warning(void **state)
+UNIT_TEST(steps_that_are_not_alike_are_a_warning)
 {
-    (void)state;
     story a = run_with(20, 1, 10000, 2, true), b = story_begin();
     for (int i = 0; i < 20; i++) {
         const int64_t at = 1000 + i * 20000;
@@ -168,9 +163,8 @@ static story one_kernel(int devices, int64_t rank, bool left_out)
     return s;
 }
 
-static void other_devices_ranks_and_parts_are_warnings(void **state)
+UNIT_TEST(other_devices_ranks_and_parts_are_warnings)
 {
-    (void)state;
     story a = one_kernel(1, 0, false), b = one_kernel(2, 1, true);
     diff d;
     compare(&d, &a, &b);
@@ -191,9 +185,8 @@ static void other_devices_ranks_and_parts_are_warnings(void **state)
     done(&d, &a, &b);
 }
 
-static void a_side_without_a_device_is_compared_on_the_host(void **state)
+UNIT_TEST(a_side_without_a_device_is_compared_on_the_host)
 {
-    (void)state;
     story a = story_begin(), b = one_kernel(1, -1, false);
     story_zone(&a, HOST, 0, 100, "work");
     story_zone(&b, HOST, 0, 150, "work");
@@ -218,16 +211,158 @@ static void a_side_without_a_device_is_compared_on_the_host(void **state)
     done(&d, &a, &b);
 }
 
+// A device called so, and a rank; the sides differ in both.
+static story named_device(const char *model, int rank)
+{
+    story s = one_kernel(1, rank, rank > 0);
+    ts_writer_metadata(s.writer, D0, "name", TS_VALUE_TEXT,
+                       story_name(&s, model));
+    // Longer in one, and without a name, as the zone is.
+    const ts_writer_value value = { TS_COLUMN_CORRELATION, 99 };
+    ts_writer_event(s.writer, TS_EVENT_API_CALL, HOST, 50, 10 + 5 * rank,
+                    &value, 1);
+    story_zone(&s, HOST, 0, 400 + 100 * rank, "");
+    return s;
+}
+
+UNIT_TEST(devices_of_other_models_are_paired)
+{
+    story a = named_device("V100", 1), b = named_device("A100", 0);
+    diff d;
+    compare(&d, &a, &b);
+    done(&d, &a, &b);
+}
+
+UNIT_TEST(a_device_of_another_number_is_paired)
+{
+    story a = one_kernel(1, -1, false), b = story_begin();
+    story_kernel(&b, T0, 100, 400, "k", HOST, 0);
+    diff d;
+    compare(&d, &a, &b);
+    done(&d, &a, &b);
+}
+
+// Half of the time, and other launches.
+UNIT_TEST(a_faster_run_takes_less_time)
+{
+    story a = run_of(1, 20000, 1, true), b = run_of(2, 10000, 1, true);
+    diff d;
+    compare(&d, &a, &b);
+    done(&d, &a, &b);
+}
+
+static story with_stacks(int64_t longer)
+{
+    story s = story_begin();
+    for (uint32_t i = 0; i < 20; i++) {
+        const ts_frame_entry frame = { .offset = 0x400 + i % 2 };
+        const int64_t at = 1000 * i;
+        const uint32_t stack = ts_writer_stack(s.writer, &frame, 1);
+        story_zone(&s, HOST, at, at + 900, "step");
+        story_call(&s, HOST, at, "launch");
+        story_operation(&s, TS_EVENT_KERNEL, S0, at + 100, at + 200 + longer,
+                        "k", HOST, stack);
+    }
+    return s;
+}
+
+UNIT_TEST(stacks_zones_and_configurations_are_compared)
+{
+    story a = with_stacks(0), b = with_stacks(100);
+    diff d;
+    compare(&d, &a, &b);
+    done(&d, &a, &b);
+}
+
+// A device of each of two models.
+static story named_devices(const char *one, const char *two)
+{
+    story s = one_kernel(2, -1, false);
+    const char *const models[] = { one, two };
+    for (uint32_t i = 0; i < 2; i++)
+        ts_writer_metadata(s.writer, D0 + 10 * i, "name", TS_VALUE_TEXT,
+                           story_name(&s, models[i]));
+    return s;
+}
+
+UNIT_TEST(several_devices_of_other_models_are_paired_in_order)
+{
+    story a = named_devices("V100", "P100"), b = named_devices("A100", "H100");
+    diff d;
+    compare(&d, &a, &b);
+    done(&d, &a, &b);
+}
+
+UNIT_TEST(several_devices_of_other_numbers_are_paired_in_order)
+{
+    story a = one_kernel(2, -1, false), b = story_begin();
+    for (uint32_t i = 2; i < 4; i++) {
+        story_track(b.writer, 300 + i, TS_TRACK_DEVICE, PROCESS, i);
+        story_track(b.writer, 310 + i, TS_TRACK_STREAM, 300 + i, 1);
+        story_kernel(&b, 310 + i, 100, 350, "k", HOST, 0);
+    }
+    diff d;
+    compare(&d, &a, &b);
+    done(&d, &a, &b);
+}
+
+// A launch of a kernel with `grid` blocks.
+static void put_launch(story *s, uint32_t grid, int64_t from, int64_t to)
+{
+    const ts_launch_entry launch = { .name = story_name(s, "gemm"),
+                                     .grid = { grid, 1, 1 },
+                                     .block = { 32, 1, 1 } };
+    const ts_writer_value value = { TS_COLUMN_LAUNCH,
+                                    ts_writer_launch(s->writer, &launch) };
+    ts_writer_event(s->writer, TS_EVENT_KERNEL, S0, from, to - from, &value, 1);
+}
+
+static void put_copy(story *s, uint32_t type, int64_t from, int64_t to)
+{
+    const ts_writer_value value = { TS_COLUMN_TYPE, type };
+    ts_writer_event(s->writer, TS_EVENT_MEMCPY, S1, from, to - from, &value, 1);
+}
+
+// Two configurations of a kernel; kinds of copies that one side has; a zone of
+// each step, and a kernel of some.
+static story configured(bool is_b)
+{
+    story s = run_of(1 + is_b, 10000, 1, true);
+    const int64_t longer = is_b ? 700 : 0;
+    for (int i = 0; i < 20; i++) {
+        const int64_t at = 500000 + 2000 * i;
+        put_launch(&s, 8, at, at + 500);
+        put_launch(&s, 64, at + 500, at + 1000 + longer);
+        put_copy(&s, is_b ? 1 : 2, at, at + 100);
+        put_copy(&s, is_b ? 3 : 4, at + 100, at + 200);
+    }
+    if (is_b)
+        ts_writer_metadata(s.writer, 0, "import.estimated.start_time",
+                           TS_VALUE_INT, 1);
+    return s;
+}
+
+UNIT_TEST(configurations_kinds_and_what_differs_between_steps)
+{
+    story a = configured(false), b = configured(true);
+    diff d;
+    compare(&d, &a, &b);
+    done(&d, &a, &b);
+}
+
+UNIT_TEST(very_many_durations_of_a_name_are_thinned)
+{
+    story a = story_begin(), b = story_begin();
+    for (int64_t i = 0; i <= DIFF_VALUES_MOST; i++) {
+        story_zone(&a, HOST, i * 10, i * 10 + 4, "tick");
+        story_zone(&b, HOST, i * 10, i * 10 + 5, "tick");
+    }
+    diff d;
+    compare(&d, &a, &b);
+    done(&d, &a, &b);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_runs_differ_in_nothing),
-        cmocka_unit_test(noise_is_no_difference),
-        cmocka_unit_test(a_slower_kernel_is_what_changed),
-        cmocka_unit_test(other_numbers_of_steps_are_a_warning),
-        cmocka_unit_test(steps_that_are_not_alike_are_a_warning),
-        cmocka_unit_test(other_devices_ranks_and_parts_are_warnings),
-        cmocka_unit_test(a_side_without_a_device_is_compared_on_the_host),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -4,9 +4,8 @@
 #include "tests/tools/diff/diff_forge.h"
 #include "tools/diff/diff.h"
 
-static void runs_of_other_lengths_are_compared_by_step(void **state)
+UNIT_TEST(runs_of_other_lengths_are_compared_by_step)
 {
-    (void)state;
     for (int marked = 0; marked < 2; marked++) {
         story a = run_with(20, 1, 10000, 2, marked),
               b = run_with(30, 2, 10000, 2, marked);
@@ -47,9 +46,8 @@ static story with_rare(int steps)
     return s;
 }
 
-static void steps_without_a_kernel_are_samples_too(void **state)
+UNIT_TEST(steps_without_a_kernel_are_samples_too)
 {
-    (void)state;
     story a = with_rare(21), b = with_rare(31);
     diff d;
     compare(&d, &a, &b);
@@ -69,9 +67,8 @@ static void steps_without_a_kernel_are_samples_too(void **state)
 
 // Two windows of the same length, fewer steps in the second: each takes longer,
 // and the makespan cannot tell.
-static void a_gate_that_cannot_see_a_change_does_not_hold(void **state)
+UNIT_TEST(a_gate_that_cannot_see_a_change_does_not_hold)
 {
-    (void)state;
     story a = run_with(17, 1, 10000, 2, true),
           b = run_with(15, 2, 12600, 2, true);
     diff d;
@@ -90,9 +87,8 @@ static void a_gate_that_cannot_see_a_change_does_not_hold(void **state)
     done(&d, &a, &b);
 }
 
-static void what_lies_outside_of_steps_is_compared_as_a_whole(void **state)
+UNIT_TEST(what_lies_outside_of_steps_is_compared_as_a_whole)
 {
-    (void)state;
     story runs[2];
     for (int side = 0; side < 2; side++) {
         story *const s = &runs[side];
@@ -113,9 +109,8 @@ static void what_lies_outside_of_steps_is_compared_as_a_whole(void **state)
 }
 
 // A step has what begins with it, not what begins with the next.
-static void a_step_begins_with_its_first_moment(void **state)
+UNIT_TEST(a_step_begins_with_its_first_moment)
 {
-    (void)state;
     story runs[2];
     for (int side = 0; side < 2; side++) {
         story *const s = &runs[side];
@@ -144,9 +139,8 @@ static void a_step_begins_with_its_first_moment(void **state)
     done(&d, &runs[0], &runs[1]);
 }
 
-static void few_steps_are_no_samples(void **state)
+UNIT_TEST(few_steps_are_no_samples)
 {
-    (void)state;
     story a = run_with(6, 1, 10000, 2, true),
           b = run_with(6, 2, 12000, 2, true);
     diff d;
@@ -160,9 +154,8 @@ static void few_steps_are_no_samples(void **state)
     done(&d, &a, &b);
 }
 
-static void streams_of_one_side_are_counted(void **state)
+UNIT_TEST(streams_of_one_side_are_counted)
 {
-    (void)state;
     story a = story_begin(), b = story_begin();
     for (int i = 0; i < 3; i++) {
         story_kernel(&a, S0, 100 * i + 50, 100 * i + 90, "k", HOST, 100 * i);
@@ -179,9 +172,8 @@ static void streams_of_one_side_are_counted(void **state)
     done(&d, &a, &b);
 }
 
-static void order_is_compared_by_neighbours(void **state)
+UNIT_TEST(order_is_compared_by_neighbours)
 {
-    (void)state;
     static const char *const first[] = { "a", "b", "c", "d" };
     static const char *const second[] = { "a", "c", "b", "d" };
     story a = story_begin(), b = story_begin();
@@ -204,9 +196,8 @@ static void order_is_compared_by_neighbours(void **state)
     done(&d, &a, &b);
 }
 
-static void the_host_alone_can_be_compared(void **state)
+UNIT_TEST(the_host_alone_can_be_compared)
 {
-    (void)state;
     story a = story_begin(), b = story_begin();
     for (int i = 0; i < 8; i++) {
         story_zone(&a, HOST, 100 * i, 100 * i + 40 + i, "work");
@@ -222,9 +213,8 @@ static void the_host_alone_can_be_compared(void **state)
     done(&d, &a, &b);
 }
 
-static void more_durations_than_are_kept_are_thinned_alike(void **state)
+UNIT_TEST(more_durations_than_are_kept_are_thinned_alike)
 {
-    (void)state;
     diff d = { .tool = &tool };
     const ts_text name = { "many", 4 };
     diff_row *const row = diff_row_of(&d, DIFF_ZONE, name);
@@ -260,9 +250,8 @@ static char *text_of(const char *path)
     return text;
 }
 
-static void names_from_traces_break_no_file(void **state)
+UNIT_TEST(names_from_traces_break_no_file)
 {
-    (void)state;
     static const char name[] = "k<\"a\">&]]>|`x`\xff\x01\u202e\n*\xc3\xa9";
     story runs[2];
     for (int side = 0; side < 2; side++) {
@@ -317,18 +306,5 @@ static void names_from_traces_break_no_file(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_of_other_lengths_are_compared_by_step),
-        cmocka_unit_test(steps_without_a_kernel_are_samples_too),
-        cmocka_unit_test(what_lies_outside_of_steps_is_compared_as_a_whole),
-        cmocka_unit_test(a_step_begins_with_its_first_moment),
-        cmocka_unit_test(few_steps_are_no_samples),
-        cmocka_unit_test(streams_of_one_side_are_counted),
-        cmocka_unit_test(order_is_compared_by_neighbours),
-        cmocka_unit_test(the_host_alone_can_be_compared),
-        cmocka_unit_test(more_durations_than_are_kept_are_thinned_alike),
-        cmocka_unit_test(names_from_traces_break_no_file),
-        cmocka_unit_test(a_gate_that_cannot_see_a_change_does_not_hold),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

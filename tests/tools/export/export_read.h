@@ -39,7 +39,6 @@ static inline bool read_inflate(expected_text *to, const uint8_t *bytes,
     inflateEnd(&z);
     return whole;
 #else
-    (void)to, (void)bytes, (void)size, (void)kind;
     return false;
 #endif
 }

@@ -4,7 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 #include <unistd.h>
 #include "tests/tools/export/export_read.h"
 #include "tests/replay/reader/sbt_sample.h"
@@ -135,27 +135,24 @@ static void begin_trace(forge *f)
     sample_dictionaries(f);
 }
 
-static void an_export_holds_every_event_of_the_trace(void **state)
+UNIT_TEST(an_export_holds_every_event_of_the_trace)
 {
-    (void)state;
     forge f;
     sample_forge(&f);
     check_everything(&f);
     forge_close(&f);
 }
 
-static void a_trace_without_events_is_exported(void **state)
+UNIT_TEST(a_trace_without_events_is_exported)
 {
-    (void)state;
     forge f;
     begin_trace(&f);
     check_everything(&f);
     forge_close(&f);
 }
 
-static void slices_that_overlap_go_to_lanes_of_their_own(void **state)
+UNIT_TEST(slices_that_overlap_go_to_lanes_of_their_own)
 {
-    (void)state;
     enum { COUNT = 300 };
     forge_zone zones[COUNT];
     for (uint64_t i = 0; i < COUNT; i++)
@@ -169,9 +166,8 @@ static void slices_that_overlap_go_to_lanes_of_their_own(void **state)
 }
 
 // Times from one after another to years apart, back to back and not.
-static void kernels_keep_their_times_whatever_their_size(void **state)
+UNIT_TEST(kernels_keep_their_times_whatever_their_size)
 {
-    (void)state;
     enum { COUNT = 400 };
     static uint64_t starts[COUNT], durations[COUNT], launches[COUNT];
     uint64_t at = SAMPLE_START + 100, end = at;
@@ -209,9 +205,8 @@ static void forge_calls(forge *f, uint8_t kind, uint32_t track, uint32_t count,
 
 // Call 7 launches a kernel, and an event behind it is for a wait; call 8
 // records an event itself.
-static void no_arrow_leads_to_the_record_of_a_wait(void **state)
+UNIT_TEST(no_arrow_leads_to_the_record_of_a_wait)
 {
-    (void)state;
     static const uint64_t calls[] = { 7, 8 };
     forge f;
     begin_trace(&f);
@@ -243,9 +238,8 @@ static size_t most_at_once(const forge_zone *zones, size_t count)
 }
 
 // However long each of them takes.
-static void lanes_are_used_again(void **state)
+UNIT_TEST(lanes_are_used_again)
 {
-    (void)state;
     enum { COUNT = 2000, AT_ONCE = 200, OTHER_ROWS = 20 };
     static forge_zone zones[COUNT];
     for (uint64_t least = 1; least <= AT_ONCE; least += AT_ONCE - 1) {
@@ -265,9 +259,8 @@ static void lanes_are_used_again(void **state)
     }
 }
 
-static void nesting_deeper_than_viewers_allow_is_kept(void **state)
+UNIT_TEST(nesting_deeper_than_viewers_allow_is_kept)
 {
-    (void)state;
     enum { COUNT = 1700 };
     static forge_zone zones[COUNT];
     for (uint64_t i = 0; i < COUNT; i++)
@@ -279,9 +272,8 @@ static void nesting_deeper_than_viewers_allow_is_kept(void **state)
     forge_close(&f);
 }
 
-static void zones_without_a_duration_keep_their_times(void **state)
+UNIT_TEST(zones_without_a_duration_keep_their_times)
 {
-    (void)state;
     const forge_zone zones[] = { { 2000, 2000, 1 }, { 2000, 2000, 2 },
                                  { 2000, 2000, 1 }, { 2000, 2005, 2 },
                                  { 2005, 2005, 1 }, { 2005, 2009, 2 },
@@ -293,9 +285,8 @@ static void zones_without_a_duration_keep_their_times(void **state)
     forge_close(&f);
 }
 
-static void times_before_the_start_are_shifted(void **state)
+UNIT_TEST(times_before_the_start_are_shifted)
 {
-    (void)state;
     const forge_zone zones[] = { { SAMPLE_START - 500, SAMPLE_START + 9, 1 } };
     forge f;
     begin_trace(&f);
@@ -312,9 +303,8 @@ static void times_before_the_start_are_shifted(void **state)
     forge_close(&f);
 }
 
-static void a_range_leaves_out_what_does_not_touch_it(void **state)
+UNIT_TEST(a_range_leaves_out_what_does_not_touch_it)
 {
-    (void)state;
     const forge_zone zones[] = { { 2000, 2100, 1 },
                                  { 2150, 2250, 2 },
                                  { 2300, 2400, 1 } };
@@ -336,9 +326,8 @@ static void a_range_leaves_out_what_does_not_touch_it(void **state)
     forge_close(&f);
 }
 
-static void the_same_trace_gives_the_same_bytes(void **state)
+UNIT_TEST(the_same_trace_gives_the_same_bytes)
 {
-    (void)state;
     forge f;
     sample_forge(&f);
     for (int i = 0; i < 3; i++) {
@@ -359,9 +348,8 @@ static void the_same_trace_gives_the_same_bytes(void **state)
 }
 
 // The budget of the design, with times that no compressor can guess.
-static void a_slice_takes_at_most_twenty_bytes(void **state)
+UNIT_TEST(a_slice_takes_at_most_twenty_bytes)
 {
-    (void)state;
     enum { COUNT = 40000 };
     static forge_zone zones[COUNT];
     uint64_t x = 1, now = 2000;
@@ -384,9 +372,8 @@ static void a_slice_takes_at_most_twenty_bytes(void **state)
 }
 
 // Whatever their order in the file; each has a cause of its own.
-static void losses_keep_their_times(void **state)
+UNIT_TEST(losses_keep_their_times)
 {
-    (void)state;
     static const uint64_t losses[][2] = { { 3000, 3300 },
                                           { 2000, 2400 },
                                           { 2000, 3500 },
@@ -404,9 +391,8 @@ static void losses_keep_their_times(void **state)
     forge_close(&f);
 }
 
-static void damage_is_reported_and_shown(void **state)
+UNIT_TEST(damage_is_reported_and_shown)
 {
-    (void)state;
     const forge_zone zones[] = { { 2000, 2100, 1 } };
     forge f;
     begin_trace(&f);
@@ -448,9 +434,8 @@ static void twist(forge *f, uint64_t *x)
     }
 }
 
-static void what_comes_of_a_twisted_trace_is_well_formed(void **state)
+UNIT_TEST(what_comes_of_a_twisted_trace_is_well_formed)
 {
-    (void)state;
     uint64_t x = 5;
     for (int i = 0; i < 150; i++) {
         const export_options options = { 0 };
@@ -474,24 +459,7 @@ int main(void)
     const int file = mkstemp(path);
     if (file < 0) return 1;
     close(file);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_export_holds_every_event_of_the_trace),
-        cmocka_unit_test(a_trace_without_events_is_exported),
-        cmocka_unit_test(slices_that_overlap_go_to_lanes_of_their_own),
-        cmocka_unit_test(kernels_keep_their_times_whatever_their_size),
-        cmocka_unit_test(no_arrow_leads_to_the_record_of_a_wait),
-        cmocka_unit_test(lanes_are_used_again),
-        cmocka_unit_test(nesting_deeper_than_viewers_allow_is_kept),
-        cmocka_unit_test(zones_without_a_duration_keep_their_times),
-        cmocka_unit_test(times_before_the_start_are_shifted),
-        cmocka_unit_test(a_range_leaves_out_what_does_not_touch_it),
-        cmocka_unit_test(the_same_trace_gives_the_same_bytes),
-        cmocka_unit_test(a_slice_takes_at_most_twenty_bytes),
-        cmocka_unit_test(losses_keep_their_times),
-        cmocka_unit_test(damage_is_reported_and_shown),
-        cmocka_unit_test(what_comes_of_a_twisted_trace_is_well_formed),
-    };
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = unit_run(NULL, NULL);
     unlink(path);
     free(exported.text);
     return failed;

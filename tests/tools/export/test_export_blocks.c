@@ -1,11 +1,12 @@
 // What the exporters are built on: compressed blocks, maps, UTF-8.
 #define _GNU_SOURCE
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 #include "tests/tools/export/export_read.h"
-#include "tools/export/export.h"
+#include "tools/export/json.h"
 
 /* ---- Packing ------------------------------------------------------------ */
 
@@ -24,9 +25,8 @@ static void fill(export_buffer *block, int kind)
     }
 }
 
-static void each_block_of_packets_is_a_zlib_stream(void **state)
+UNIT_TEST(each_block_of_packets_is_a_zlib_stream)
 {
-    (void)state;
     static const size_t sizes[] = { 1, 2, 19, 4096, EXPORT_BLOCK_BYTES * 2 };
     if (!export_packs) skip();
     export_packer *const packer = export_packer_open(EXPORT_PACKETS);
@@ -51,9 +51,8 @@ static void each_block_of_packets_is_a_zlib_stream(void **state)
     export_packer_close(packer);
 }
 
-static void blocks_become_one_gzip_file(void **state)
+UNIT_TEST(blocks_become_one_gzip_file)
 {
-    (void)state;
     enum { BLOCKS = 9 };
     if (!export_packs) skip();
     export_packer *const packer = export_packer_open(EXPORT_GZIP);
@@ -81,9 +80,8 @@ static void blocks_become_one_gzip_file(void **state)
 
 /* ---- Maps and texts ----------------------------------------------------- */
 
-static void a_map_forgets_what_is_removed_and_nothing_else(void **state)
+UNIT_TEST(a_map_forgets_what_is_removed_and_nothing_else)
 {
-    (void)state;
     enum { COUNT = 5000 };
     export_map map = { 0 };
     for (uint64_t i = 0; i < COUNT; i++)
@@ -99,9 +97,8 @@ static void a_map_forgets_what_is_removed_and_nothing_else(void **state)
     export_map_free(&map);
 }
 
-static void texts_become_utf8(void **state)
+UNIT_TEST(texts_become_utf8)
 {
-    (void)state;
     static const struct {
         const char *from, *to;
         size_t size;
@@ -125,13 +122,64 @@ static void texts_become_utf8(void **state)
     }
 }
 
+/* ---- JSON --------------------------------------------------------------- */
+
+// What a byte becomes that is alone between letters.
+static const char *escaped(int byte)
+{
+    static char text[8];
+    if (byte == '"' || byte == '\\')
+        snprintf(text, sizeof text, "\\%c", byte);
+    else if (!byte || byte >= 0x80)
+        strcpy(text, "\xEF\xBF\xBD");
+    else if (byte < 0x20 || byte == 0x7F)
+        snprintf(text, sizeof text, "\\u%04x", (unsigned)byte);
+    else
+        snprintf(text, sizeof text, "%c", byte);
+    return text;
+}
+
+// Eight bytes are looked at together.
+UNIT_TEST(each_byte_is_escaped_wherever_it_stands)
+{
+    enum { SIZE = 20 };
+    export_buffer b = { 0 };
+    for (int byte = 0; byte < 256; byte++)
+        for (int at = 0; at < SIZE; at++) {
+            char text[SIZE], wanted[2 * SIZE + 8];
+            memset(text, '~', sizeof text);
+            text[at] = (char)byte;
+            snprintf(wanted, sizeof wanted, "%.*s%s%.*s", at,
+                     "~~~~~~~~~~~~~~~~~~~~", escaped(byte), SIZE - 1 - at,
+                     "~~~~~~~~~~~~~~~~~~~~");
+            b.size = 0;
+            export_json_escaped(&b, (ts_text){ text, SIZE });
+            assert_int_equal(b.size, strlen(wanted));
+            assert_memory_equal(b.data, wanted, b.size);
+        }
+    export_resize(b.data, 0);
+}
+
+UNIT_TEST(numbers_of_each_length_are_written)
+{
+    export_buffer b = { 0 };
+    uint64_t power = 1;
+    for (int digits = 1; digits <= 20; digits++, power *= 10)
+        for (uint64_t number = power - 1; number <= power + 1; number++) {
+            char wanted[24];
+            snprintf(wanted, sizeof wanted, "%" PRIu64, number);
+            b.size = 0;
+            export_json_uint(&b, number);
+            assert_int_equal(b.size, strlen(wanted));
+            assert_memory_equal(b.data, wanted, b.size);
+        }
+    b.size = 0;
+    export_json_uint(&b, UINT64_MAX);
+    assert_memory_equal(b.data, "18446744073709551615", b.size);
+    export_resize(b.data, 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_block_of_packets_is_a_zlib_stream),
-        cmocka_unit_test(blocks_become_one_gzip_file),
-        cmocka_unit_test(a_map_forgets_what_is_removed_and_nothing_else),
-        cmocka_unit_test(texts_become_utf8),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -78,9 +78,8 @@ static void check_drawing(void)
     assert_int_equal(0, system(command));
 }
 
-static void operations_and_what_they_waited_for_are_drawn(void **s)
+UNIT_TEST(operations_and_what_they_waited_for_are_drawn)
 {
-    (void)s;
     fixture work = WORK(crossing);
     const dot_options options = { 0 };
     dot_counts counts;
@@ -99,9 +98,8 @@ static void operations_and_what_they_waited_for_are_drawn(void **s)
     work_close(&work);
 }
 
-static void hostile_names_stay_within_their_quotes(void **s)
+UNIT_TEST(hostile_names_stay_within_their_quotes)
 {
-    (void)s;
     static const char *const names[] = { "\"]; node [label=\"",
                                          "\\N \\",
                                          "&lt;&amp;&#1;",
@@ -139,9 +137,8 @@ static void hostile_names_stay_within_their_quotes(void **s)
     work_close(&work);
 }
 
-static void inferred_edges_are_dashed_and_tell_how_far_they_reach(void **s)
+UNIT_TEST(inferred_edges_are_dashed_and_tell_how_far_they_reach)
 {
-    (void)s;
     // The second kernel follows one on another stream, which nothing records.
     const op ops[] = {
         { .kind = K,
@@ -173,9 +170,8 @@ static void inferred_edges_are_dashed_and_tell_how_far_they_reach(void **s)
     work_close(&work);
 }
 
-static void a_range_leaves_out_what_is_outside(void **s)
+UNIT_TEST(a_range_leaves_out_what_is_outside)
 {
-    (void)s;
     fixture work = WORK(crossing);
     const dot_options options = { .from_ns = 53, .to_ns = 70 };
     dot_counts counts;
@@ -197,9 +193,8 @@ static void a_range_leaves_out_what_is_outside(void **s)
     work_close(&work);
 }
 
-static void runs_end_where_others_wait_or_are_waited_for(void **s)
+UNIT_TEST(runs_end_where_others_wait_or_are_waited_for)
 {
-    (void)s;
     const op ops[] = {
         { K, S0, 10, 20, 0, 1, 0, 0, HOST },
         { K, S0, 20, 30, 1, 2, 0, 0, HOST },
@@ -227,9 +222,8 @@ static void runs_end_where_others_wait_or_are_waited_for(void **s)
 
 /* ---- So many nodes ------------------------------------------------------ */
 
-static void streams_are_cut_where_they_idled_longest(void **s)
+UNIT_TEST(streams_are_cut_where_they_idled_longest)
 {
-    (void)s;
     const op ops[] = {
         { K, S0, 10, 20, 0, 1, 0, 0, HOST },
         { K, S0, 21, 30, 1, 2, 0, 0, HOST }, // 50 of nothing behind it
@@ -361,9 +355,8 @@ static uint32_t random_below(uint64_t *state, uint32_t limit)
     return (uint32_t)((*state >> 33) * limit >> 31);
 }
 
-static void runs_keep_every_way_and_make_none(void **s)
+UNIT_TEST(runs_keep_every_way_and_make_none)
 {
-    (void)s;
     static const uint8_t kinds[] = { K, K, K, K, K, R, W, SS, TS_EVENT_MEMCPY };
     static const uint32_t tracks[] = { S0, S0 + 1, LEGACY, T0 };
     uint64_t state = 7;
@@ -398,16 +391,7 @@ int main(void)
     const int file = mkstemp(path);
     if (file < 0) return 1;
     close(file);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operations_and_what_they_waited_for_are_drawn),
-        cmocka_unit_test(hostile_names_stay_within_their_quotes),
-        cmocka_unit_test(inferred_edges_are_dashed_and_tell_how_far_they_reach),
-        cmocka_unit_test(a_range_leaves_out_what_is_outside),
-        cmocka_unit_test(runs_end_where_others_wait_or_are_waited_for),
-        cmocka_unit_test(streams_are_cut_where_they_idled_longest),
-        cmocka_unit_test(runs_keep_every_way_and_make_none),
-    };
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = unit_run(NULL, NULL);
     unlink(path);
     return failed;
 }

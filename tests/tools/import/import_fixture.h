@@ -14,7 +14,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit.h"
 #include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,13 +23,11 @@ static char fixture_folder[] = "/tmp/ts_import_XXXXXX";
 
 static inline int fixture_begin(void **state)
 {
-    (void)state;
     return mkdtemp(fixture_folder) ? 0 : -1;
 }
 
 static inline int fixture_end(void **state)
 {
-    (void)state;
     DIR *const folder = opendir(fixture_folder);
     char path[600];
     for (struct dirent *e; folder && (e = readdir(folder));) {
@@ -46,6 +44,17 @@ static inline const char *fixture_path(int slot, const char *name)
     static char paths[4][300];
     snprintf(paths[slot], sizeof paths[slot], "%s/%s", fixture_folder, name);
     return paths[slot];
+}
+
+// Writes a source; returns its path.
+static inline const char *fixture_save(const void *bytes, size_t size)
+{
+    const char *const path = fixture_path(0, "source");
+    FILE *const out = fopen(path, "wb");
+    assert_non_null(out);
+    assert_int_equal(size, fwrite(bytes, 1, size, out));
+    assert_int_equal(0, fclose(out));
+    return path;
 }
 
 // A file of the real data, or a skipped test.
@@ -100,6 +109,25 @@ static inline void import_done(imported *i)
     import_input_close(i->input);
 }
 
+// What is said of a file that cannot be imported; free it.
+static inline char *import_refused(const char *path)
+{
+    char *const text = calloc(1, 1024);
+    FILE *const said = tmpfile();
+    const int old = dup(STDERR_FILENO);
+    assert_non_null(text);
+    assert_true(said && old >= 0);
+    assert_int_equal(STDERR_FILENO, dup2(fileno(said), STDERR_FILENO));
+    imported i = import_into(path, fixture_path(1, "o"));
+    dup2(old, STDERR_FILENO);
+    close(old);
+    rewind(said);
+    assert_true(fread(text, 1, 1023, said) > 0);
+    fclose(said);
+    import_done(&i);
+    return text;
+}
+
 static inline uint64_t import_tallied(const import_tally *tally,
                                       const char *name)
 {
@@ -145,6 +173,31 @@ static inline void dump_launch(FILE *out, const ts_reader *reader, uint64_t id)
     if (l->local) fprintf(out, " l%u", l->local);
 }
 
+// Innermost first: FUNCTION@MODULE(FILE:LINE), or an address in the module.
+static inline void dump_stack(FILE *out, const ts_reader *reader, uint64_t id)
+{
+    const ts_frame_entry *frames;
+    const ts_line_entry *lines;
+    const uint32_t count = ts_reader_stack(reader, (uint32_t)id, &frames);
+    for (uint32_t i = 0; i < count; i++) {
+        const ts_module_entry *const module =
+            ts_reader_module(reader, frames[i].module);
+        const ts_text path = ts_reader_name(reader, module ? module->path : 0);
+        const bool named = ts_reader_symbol(reader, &frames[i], &lines) > 0;
+        const ts_text name =
+            ts_reader_name(reader, named ? lines->function : 0);
+        const ts_text file = ts_reader_name(reader, named ? lines->file : 0);
+        fputs(i ? "<" : "", out);
+        if (named)
+            fprintf(out, "%.*s", (int)name.size, name.text);
+        else
+            fprintf(out, "0x%" PRIx64, frames[i].offset);
+        fprintf(out, "@%.*s", (int)path.size, path.text);
+        if (file.size || (named && lines->line))
+            fprintf(out, "(%.*s:%u)", (int)file.size, file.text, lines->line);
+    }
+}
+
 static inline void dump_value(FILE *out, const imported *i,
                               const ts_event *event, ts_column column)
 {
@@ -164,7 +217,9 @@ static inline void dump_value(FILE *out, const imported *i,
         if (site->color) fprintf(out, "#%06x", site->color);
         break;
     }
+    case TS_COLUMN_STACK: dump_stack(out, i->reader, value); break;
     case TS_COLUMN_NAME:
+    case TS_COLUMN_UNIT:
     case TS_COLUMN_POOL:
         text = ts_reader_name(i->reader, (uint32_t)value);
         fprintf(out, "%.*s", (int)text.size, text.text);
@@ -257,6 +312,39 @@ static inline void import_expect(const char *path, const char *expected)
     } while (x != EOF);
     fclose(a);
     fclose(b);
+}
+
+// A small file as text. Free the result.
+static inline char *fixture_text(const char *path)
+{
+    FILE *const in = fopen(path, "rb");
+    char *text = calloc(1, 1 << 20);
+    assert_non_null(text);
+    if (in && fread(text, 1, (1 << 20) - 1, in) == 0) text[0] = 0;
+    if (in) fclose(in);
+    return text;
+}
+
+// What comes of FOLDER/NAME.json must be FOLDER/NAME.txt, which UPDATE=1
+// rewrites.
+static inline void import_expect_file(const char *folder, const char *name)
+{
+    char json[128], wanted[128];
+    snprintf(json, sizeof json, "%s/%s.json", folder, name);
+    snprintf(wanted, sizeof wanted, "%s/%s.txt", folder, name);
+    if (getenv("UPDATE")) {
+        imported i = import_into(json, fixture_path(1, "new.sbt"));
+        char *const text = import_dump(&i);
+        FILE *const out = fopen(wanted, "wb");
+        assert_non_null(out);
+        fputs(text, out);
+        fclose(out);
+        free(text);
+        import_done(&i);
+    }
+    char *const text = fixture_text(wanted);
+    import_expect(json, text);
+    free(text);
 }
 
 // Replayed as recorded, nothing may move.

@@ -114,9 +114,8 @@ static void expect(const bytes *file, const char *expected)
 
 // By hand: a is on the host from 0 to 10; b and c may start then, on one
 // stream, so c follows b; d waits for c, e for b and its thread.
-static void nodes_without_times_are_laid_out(void **state)
+UNIT_TEST(nodes_without_times_are_laid_out)
 {
-    (void)state;
     bytes file, n;
     begin(&file);
     n = node(1, "a", COMPUTE, true, 1, 10);
@@ -157,9 +156,8 @@ static void nodes_without_times_are_laid_out(void **state)
            "estimated start_time 5\n");
 }
 
-static void reported_times_are_kept(void **state)
+UNIT_TEST(reported_times_are_kept)
 {
-    (void)state;
     bytes file, n;
     begin(&file);
     n = node(1, "a", COMPUTE, false, 7, 10);
@@ -179,9 +177,8 @@ static void reported_times_are_kept(void **state)
 }
 
 // 1 and 2 wait for each other, 3 for itself, 4 for a node that is not there.
-static void cycles_and_missing_nodes_end_nothing(void **state)
+UNIT_TEST(cycles_and_missing_nodes_end_nothing)
 {
-    (void)state;
     bytes file, n;
     begin(&file);
     for (uint64_t id = 1; id <= 4; id++) {
@@ -201,9 +198,8 @@ static void cycles_and_missing_nodes_end_nothing(void **state)
            "estimated start_time 4\n");
 }
 
-static void pairs_memory_and_metadata_nodes(void **state)
+UNIT_TEST(pairs_memory_and_metadata_nodes)
 {
-    (void)state;
     bytes file, n;
     begin(&file);
     n = node(1, "send", SEND, false, 9, 2);
@@ -238,9 +234,8 @@ static void pairs_memory_and_metadata_nodes(void **state)
 }
 
 // sint32 and sint64: 0, -1, 1, -2, ... are 0, 1, 2, 3, ...
-static void numbers_with_a_sign_are_read(void **state)
+UNIT_TEST(numbers_with_a_sign_are_read)
 {
-    (void)state;
     bytes file, n = { .size = 0 };
     begin(&file);
     number(&n, 1, 1);
@@ -254,9 +249,8 @@ static void numbers_with_a_sign_are_read(void **state)
                   "launch=signed\nestimated start_time 1\n");
 }
 
-static void broken_nodes_and_cut_files_are_counted(void **state)
+UNIT_TEST(broken_nodes_and_cut_files_are_counted)
 {
-    (void)state;
     bytes file, n;
     begin(&file);
     n = node(1, "a", COMPUTE, false, 7, 1);
@@ -276,9 +270,8 @@ static void broken_nodes_and_cut_files_are_counted(void **state)
                   "estimated start_time 1\n");
 }
 
-static void old_schemas_are_refused_by_name(void **state)
+UNIT_TEST(old_schemas_are_refused_by_name)
 {
-    (void)state;
     bytes file, n = { .size = 0 };
     begin(&file);
     number(&n, 1, 1);
@@ -291,9 +284,8 @@ static void old_schemas_are_refused_by_name(void **state)
     import_done(&i);
 }
 
-static void the_rank_is_in_the_name(void **state)
+UNIT_TEST(the_rank_is_in_the_name)
 {
-    (void)state;
     bytes file;
     begin(&file);
     const bytes n = node(1, "a", COMPUTE, false, 7, 1);
@@ -313,9 +305,8 @@ static void the_rank_is_in_the_name(void **state)
     }
 }
 
-static void the_real_file_arrives_whole(void **state)
+UNIT_TEST(the_real_file_arrives_whole)
 {
-    (void)state;
 #ifndef TRACESMITH_ZLIB
     skip(); // it is compressed
 #endif
@@ -338,9 +329,8 @@ static void the_real_file_arrives_whole(void **state)
 }
 
 // Node k starts at k times 2^58 ns: three are within reach of the first one.
-static void durations_that_add_up_to_no_time_wrap_nothing(void **state)
+UNIT_TEST(durations_that_add_up_to_no_time_wrap_nothing)
 {
-    (void)state;
     bytes file;
     begin(&file);
     for (uint64_t i = 1; i <= 40; i++) {
@@ -368,9 +358,8 @@ static bytes node_of_no_stream(uint64_t id, const char *name, uint32_t type)
     return n;
 }
 
-static void without_streams_computing_and_communication_overlap(void **state)
+UNIT_TEST(without_streams_computing_and_communication_overlap)
 {
-    (void)state;
     bytes file;
     begin(&file);
     bytes n = node_of_no_stream(1, "a", COMPUTE);
@@ -389,18 +378,5 @@ static void without_streams_computing_and_communication_overlap(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nodes_without_times_are_laid_out),
-        cmocka_unit_test(reported_times_are_kept),
-        cmocka_unit_test(cycles_and_missing_nodes_end_nothing),
-        cmocka_unit_test(pairs_memory_and_metadata_nodes),
-        cmocka_unit_test(numbers_with_a_sign_are_read),
-        cmocka_unit_test(broken_nodes_and_cut_files_are_counted),
-        cmocka_unit_test(old_schemas_are_refused_by_name),
-        cmocka_unit_test(the_rank_is_in_the_name),
-        cmocka_unit_test(durations_that_add_up_to_no_time_wrap_nothing),
-        cmocka_unit_test(without_streams_computing_and_communication_overlap),
-        cmocka_unit_test(the_real_file_arrives_whole),
-    };
-    return cmocka_run_group_tests(tests, fixture_begin, fixture_end);
+    return unit_run(fixture_begin, fixture_end);
 }

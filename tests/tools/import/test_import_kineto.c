@@ -10,99 +10,92 @@
 
 #ifdef TRACESMITH_YAJL
 
-static char *read_all(const char *path)
-{
-    FILE *const in = fopen(path, "rb");
-    char *text = calloc(1, 1 << 20);
-    assert_non_null(text);
-    if (in && fread(text, 1, (1 << 20) - 1, in) == 0) text[0] = 0;
-    if (in) fclose(in);
-    return text;
-}
-
 static void expect(const char *name)
 {
-    char json[128], wanted[128];
-    snprintf(json, sizeof json, "tests/tools/import/kineto/%s.json", name);
-    snprintf(wanted, sizeof wanted, "tests/tools/import/kineto/%s.txt", name);
-    if (getenv("UPDATE")) {
-        imported i = import_into(json, fixture_path(1, "new.sbt"));
-        char *const text = import_dump(&i);
-        FILE *const out = fopen(wanted, "wb");
-        assert_non_null(out);
-        fputs(text, out);
-        fclose(out);
-        free(text);
-        import_done(&i);
-    }
-    char *const text = read_all(wanted);
-    import_expect(json, text);
-    free(text);
+    import_expect_file("tests/tools/import/kineto", name);
 }
 
-static void kernels_come_with_launch_call_thread_and_zone(void **state)
+UNIT_TEST(an_end_of_a_row_that_is_too_deep_ends_no_other_one)
 {
-    (void)state;
+    enum { DEEPEST = 4096, BEYOND = 2, ROWS = DEEPEST + BEYOND };
+    FILE *const out = fopen(fixture_path(0, "deep"), "wb");
+    assert_non_null(out);
+    fputs("{\"traceEvents\": [", out);
+    for (int i = 0; i < 2 * ROWS; i++)
+        fprintf(out,
+                "%s{\"ph\": \"%c\", \"pid\": 1, \"tid\": 5, \"ts\": %d, "
+                "\"cat\": \"cpu_op\", \"name\": \"f\"}",
+                i ? "," : "", i < ROWS ? 'B' : 'E', 1000 + i);
+    fputs("]}", out);
+    assert_int_equal(0, fclose(out));
+    imported i = import_into(fixture_path(0, "deep"), fixture_path(1, "o"));
+    assert_int_equal(DEEPEST, i.job->events[TS_EVENT_ZONE]);
+    assert_int_equal(0, i.job->events[TS_EVENT_ZONE_OPEN]);
+    assert_int_equal(BEYOND, import_tallied(&i.job->bad, "too_much_begun"));
+    assert_int_equal(BEYOND, i.job->bad.total);
+    assert_int_equal(INT64_C(1000) * (2 * ROWS - 1),
+                     i.job->last_ns - i.job->first_ns);
+    import_done(&i);
+}
+
+// Tasks of Ascend's NPUs and events of MTIA are operations of devices.
+UNIT_TEST(other_accelerators_are_devices)
+{
+    expect("ascend");
+}
+
+UNIT_TEST(kernels_come_with_launch_call_thread_and_zone)
+{
     expect("kernel");
 }
 
-static void copies_and_memsets_come_with_size_and_kinds_of_memory(void **state)
+UNIT_TEST(copies_and_memsets_come_with_size_and_kinds_of_memory)
 {
-    (void)state;
     expect("copy");
 }
 
-static void what_waits_and_what_it_waits_for_is_kept(void **state)
+UNIT_TEST(what_waits_and_what_it_waits_for_is_kept)
 {
-    (void)state;
     expect("sync");
 }
 
-static void records_with_times_of_the_device_are_no_estimates(void **state)
+UNIT_TEST(records_with_times_of_the_device_are_no_estimates)
 {
-    (void)state;
     expect("record");
 }
 
-static void a_record_that_no_call_shows_comes_just_before_its_wait(void **state)
+UNIT_TEST(a_record_that_no_call_shows_comes_just_before_its_wait)
 {
-    (void)state;
     expect("unrecorded");
 }
 
-static void collectives_know_group_size_and_elements(void **state)
+UNIT_TEST(collectives_know_group_size_and_elements)
 {
-    (void)state;
     expect("collective");
 }
 
-static void zones_keep_their_arguments_and_their_nesting(void **state)
+UNIT_TEST(zones_keep_their_arguments_and_their_nesting)
 {
-    (void)state;
     expect("zone");
 }
 
-static void memory_counters_and_flows_have_their_places(void **state)
+UNIT_TEST(memory_counters_and_flows_have_their_places)
 {
-    (void)state;
     expect("memory");
 }
 
-static void times_are_exact_whatever_they_are_written_like(void **state)
+UNIT_TEST(times_are_exact_whatever_they_are_written_like)
 {
-    (void)state;
     expect("time");
 }
 
-static void rows_that_make_no_sense_are_counted_by_cause(void **state)
+UNIT_TEST(rows_that_make_no_sense_are_counted_by_cause)
 {
-    (void)state;
     expect("bad");
 }
 
-static void hip_numbers_its_default_stream_0(void **state)
+UNIT_TEST(hip_numbers_its_default_stream_0)
 {
-    (void)state;
     expect("hip");
 }
 
@@ -117,9 +110,8 @@ static void expect_number(const imported *i, uint32_t track, const char *key,
     assert_int_equal(number, m.number);
 }
 
-static void files_tell_about_ranks_and_themselves(void **state)
+UNIT_TEST(files_tell_about_ranks_and_themselves)
 {
-    (void)state;
     imported i = import_into("tests/tools/import/kineto/file.json",
                              fixture_path(1, "out.sbt"));
     ts_metadata m;
@@ -138,9 +130,8 @@ static void files_tell_about_ranks_and_themselves(void **state)
     import_done(&i);
 }
 
-static void devices_threads_and_streams_have_names_and_facts(void **state)
+UNIT_TEST(devices_threads_and_streams_have_names_and_facts)
 {
-    (void)state;
     imported i = import_into("tests/tools/import/kineto/file.json",
                              fixture_path(1, "out.sbt"));
     static const char *const names[] = { "",      "python", "main",
@@ -166,15 +157,13 @@ static void devices_threads_and_streams_have_names_and_facts(void **state)
 
 /* ---- Damage ------------------------------------------------------------- */
 
-static void damage_costs_the_rows_that_it_hit(void **state)
+UNIT_TEST(damage_costs_the_rows_that_it_hit)
 {
-    (void)state;
     expect("broken");
 }
 
-static void an_open_list_of_events_is_a_file(void **state)
+UNIT_TEST(an_open_list_of_events_is_a_file)
 {
-    (void)state;
     expect("array");
     imported i = import_into("tests/tools/import/kineto/array.json",
                              fixture_path(1, "out.sbt"));
@@ -182,15 +171,47 @@ static void an_open_list_of_events_is_a_file(void **state)
     import_done(&i);
 }
 
-static void broken_metadata_does_not_cost_the_events(void **state)
+UNIT_TEST(a_comma_may_follow_the_last_event)
 {
-    (void)state;
+    expect("comma");
+    imported i = import_into("tests/tools/import/kineto/comma.json",
+                             fixture_path(1, "out.sbt"));
+    assert_false(i.job->is_cut);
+    import_done(&i);
+}
+
+UNIT_TEST(all_phases_of_chrome_are_imported_or_named)
+{
+    expect("chrome");
+}
+
+// A label such as the title of a page makes no device of a process.
+UNIT_TEST(processes_of_chrome_have_names_labels_and_facts)
+{
+    imported i = import_into("tests/tools/import/kineto/chrome.json",
+                             fixture_path(1, "out.sbt"));
+    ts_track track;
+    ts_metadata m;
+    size_t at = 0;
+    while (ts_reader_track_at(i.reader, at, &track) &&
+           (track.type != TS_TRACK_PROCESS || track.number != 1))
+        at++;
+    assert_int_equal(8, track.name.size);
+    assert_memory_equal("Renderer", track.name.text, 8);
+    assert_true(ts_reader_metadata(i.reader, track.id, "labels", &m));
+    assert_memory_equal("a page", m.text.text, m.text.size);
+    assert_true(ts_reader_metadata(i.reader, track.id, "version.node", &m));
+    assert_memory_equal("20.1", m.text.text, m.text.size);
+    import_done(&i);
+}
+
+UNIT_TEST(broken_metadata_does_not_cost_the_events)
+{
     expect("metadata");
 }
 
-static void a_cut_file_is_said_to_be_one(void **state)
+UNIT_TEST(a_cut_file_is_said_to_be_one)
 {
-    (void)state;
     expect("cut");
     imported i = import_into("tests/tools/import/kineto/cut.json",
                              fixture_path(1, "out.sbt"));
@@ -212,10 +233,9 @@ static uint64_t import_bytes_of(const char *text, size_t size, uint64_t *bad)
     return zones;
 }
 
-static void every_prefix_of_a_file_gives_its_whole_rows(void **state)
+UNIT_TEST(every_prefix_of_a_file_gives_its_whole_rows)
 {
-    (void)state;
-    char *const text = read_all("tests/tools/import/kineto/zone.json");
+    char *const text = fixture_text("tests/tools/import/kineto/zone.json");
     const size_t size = strlen(text);
     uint64_t last = 0, bad;
     for (size_t n = 40; n <= size; n++) {
@@ -228,9 +248,8 @@ static void every_prefix_of_a_file_gives_its_whole_rows(void **state)
 }
 
 // Blocks end anywhere: rows broken in many places of a long file.
-static void rows_around_broken_ones_arrive_across_all_blocks(void **state)
+UNIT_TEST(rows_around_broken_ones_arrive_across_all_blocks)
 {
-    (void)state;
     enum { ROWS = 40000, EACH = 200, BREAK = 997 };
     char *const text = malloc((size_t)ROWS * EACH + 100);
     assert_non_null(text);
@@ -252,9 +271,8 @@ static void rows_around_broken_ones_arrive_across_all_blocks(void **state)
 }
 
 // A string that does not end for megabytes, then rows again.
-static void a_string_of_megabytes_does_not_cost_the_rest(void **state)
+UNIT_TEST(a_string_of_megabytes_does_not_cost_the_rest)
 {
-    (void)state;
     const size_t much = 40 << 20;
     char *const text = malloc(much + 1000);
     assert_non_null(text);
@@ -272,9 +290,8 @@ static void a_string_of_megabytes_does_not_cost_the_rest(void **state)
 
 /* ---- Real ones ---------------------------------------------------------- */
 
-static void traces_of_real_programs_replay_exactly(void **state)
+UNIT_TEST(traces_of_real_programs_replay_exactly)
 {
-    (void)state;
     static const struct {
         const char *name;
         uint64_t count;
@@ -316,9 +333,8 @@ static const char *save_rows(const char *name, int count, const char *format)
     return path;
 }
 
-static void more_names_than_counters_are_counted_as_others(void **state)
+UNIT_TEST(more_names_than_counters_are_counted_as_others)
 {
-    (void)state;
     imported i = import_into(
         save_rows("names.json", 300,
                   "{'ph': 'X', 'cat': 'kernel', 'name': 'k', 'pid': 0, "
@@ -343,9 +359,8 @@ static void more_names_than_counters_are_counted_as_others(void **state)
 
 // Work that grew with the square of their number would not be done before the
 // check gives up.
-static void calls_and_operations_may_all_share_one_correlation(void **state)
+UNIT_TEST(calls_and_operations_may_all_share_one_correlation)
 {
-    (void)state;
     const char *const path =
         save_rows("same.json", 300000, CALL_AND_KERNEL("5"));
     imported i = import_into(path, fixture_path(1, "same.sbt"));
@@ -353,15 +368,13 @@ static void calls_and_operations_may_all_share_one_correlation(void **state)
     import_done(&i);
 }
 
-static void zones_that_ended_lend_nothing_to_what_comes_later(void **state)
+UNIT_TEST(zones_that_ended_lend_nothing_to_what_comes_later)
 {
-    (void)state;
     expect("ended");
 }
 
-static void numbers_with_an_exponent_are_reals(void **state)
+UNIT_TEST(numbers_with_an_exponent_are_reals)
 {
-    (void)state;
     expect("real");
     imported i = import_into("tests/tools/import/kineto/real.json",
                              fixture_path(1, "real.sbt"));
@@ -377,59 +390,24 @@ static void numbers_with_an_exponent_are_reals(void **state)
     import_done(&i);
 }
 
-static void a_first_time_that_is_broken_costs_only_its_row(void **state)
+UNIT_TEST(a_first_time_that_is_broken_costs_only_its_row)
 {
-    (void)state;
     expect("first");
 }
 
-static void beginnings_and_ends_make_zones_calls_kernels_and_spans(void **state)
+UNIT_TEST(beginnings_and_ends_make_zones_calls_kernels_and_spans)
 {
-    (void)state;
     expect("pairs");
 }
 
-static void a_time_at_the_end_of_all_time_costs_only_its_row(void **state)
+UNIT_TEST(a_time_at_the_end_of_all_time_costs_only_its_row)
 {
-    (void)state;
     expect("far");
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_come_with_launch_call_thread_and_zone),
-        cmocka_unit_test(copies_and_memsets_come_with_size_and_kinds_of_memory),
-        cmocka_unit_test(what_waits_and_what_it_waits_for_is_kept),
-        cmocka_unit_test(records_with_times_of_the_device_are_no_estimates),
-        cmocka_unit_test(
-            a_record_that_no_call_shows_comes_just_before_its_wait),
-        cmocka_unit_test(collectives_know_group_size_and_elements),
-        cmocka_unit_test(zones_keep_their_arguments_and_their_nesting),
-        cmocka_unit_test(memory_counters_and_flows_have_their_places),
-        cmocka_unit_test(times_are_exact_whatever_they_are_written_like),
-        cmocka_unit_test(rows_that_make_no_sense_are_counted_by_cause),
-        cmocka_unit_test(hip_numbers_its_default_stream_0),
-        cmocka_unit_test(files_tell_about_ranks_and_themselves),
-        cmocka_unit_test(devices_threads_and_streams_have_names_and_facts),
-        cmocka_unit_test(damage_costs_the_rows_that_it_hit),
-        cmocka_unit_test(an_open_list_of_events_is_a_file),
-        cmocka_unit_test(broken_metadata_does_not_cost_the_events),
-        cmocka_unit_test(a_cut_file_is_said_to_be_one),
-        cmocka_unit_test(every_prefix_of_a_file_gives_its_whole_rows),
-        cmocka_unit_test(rows_around_broken_ones_arrive_across_all_blocks),
-        cmocka_unit_test(a_string_of_megabytes_does_not_cost_the_rest),
-        cmocka_unit_test(more_names_than_counters_are_counted_as_others),
-        cmocka_unit_test(calls_and_operations_may_all_share_one_correlation),
-        cmocka_unit_test(zones_that_ended_lend_nothing_to_what_comes_later),
-        cmocka_unit_test(numbers_with_an_exponent_are_reals),
-        cmocka_unit_test(a_first_time_that_is_broken_costs_only_its_row),
-        cmocka_unit_test(
-            beginnings_and_ends_make_zones_calls_kernels_and_spans),
-        cmocka_unit_test(a_time_at_the_end_of_all_time_costs_only_its_row),
-        cmocka_unit_test(traces_of_real_programs_replay_exactly),
-    };
-    return cmocka_run_group_tests(tests, fixture_begin, fixture_end);
+    return unit_run(fixture_begin, fixture_end);
 }
 
 #else

@@ -5,9 +5,8 @@
 #include "tests/tools/import/import_nsys.h"
 #include "tools/import/import.h"
 
-static void kernels_come_with_launch_call_and_thread(void **state)
+UNIT_TEST(kernels_come_with_launch_call_and_thread)
 {
-    (void)state;
     sql_expect(
         STRINGS KERNELS CALLS KERNEL("200, 260", "0, 1, 7, 5, " P10, "1, 2, 3")
             KERNEL("270, 290", "0, 1, 7, 6, " P10, "6, 6, NULL")
@@ -27,9 +26,8 @@ static void kernels_come_with_launch_call_and_thread(void **state)
         "estimated legacy_default_stream 1\n");
 }
 
-static void bad_rows_are_counted_by_cause(void **state)
+UNIT_TEST(bad_rows_are_counted_by_cause)
 {
-    (void)state;
     sql_expect(
         STRINGS KERNELS CALLS KERNEL("0, 0", "0, 1, 7, 5, " P10, "1, 2, 3")
             KERNEL("NULL, 9", "0, 1, 7, 5, " P10,
@@ -51,9 +49,8 @@ static void bad_rows_are_counted_by_cause(void **state)
         "estimated legacy_default_stream 1\n");
 }
 
-static void wrong_values_cost_the_value_not_the_row(void **state)
+UNIT_TEST(wrong_values_cost_the_value_not_the_row)
 {
-    (void)state;
     sql_expect(
         STRINGS KERNELS
         "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 5, 0, 1, NULL, "
@@ -64,9 +61,8 @@ static void wrong_values_cost_the_value_not_the_row(void **state)
 }
 
 // Two processes number their contexts, calls and events alike.
-static void processes_are_kept_separate(void **state)
+UNIT_TEST(processes_are_kept_separate)
 {
-    (void)state;
     sql_expect(
         STRINGS KERNELS CALLS
         "CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER, name TEXT);"
@@ -92,9 +88,8 @@ static void processes_are_kept_separate(void **state)
 }
 
 // By the tables, whatever number the streams have.
-static void flags_of_streams_come_from_the_tables(void **state)
+UNIT_TEST(flags_of_streams_come_from_the_tables)
 {
-    (void)state;
     sql_expect(
         STRINGS KERNELS
         "CREATE TABLE TARGET_INFO_CUDA_STREAM (streamId INTEGER, hwId INTEGER,"
@@ -118,9 +113,8 @@ static void flags_of_streams_come_from_the_tables(void **state)
         "estimated legacy_default_stream 1\n");
 }
 
-static void context_tables_name_the_null_stream(void **state)
+UNIT_TEST(context_tables_name_the_null_stream)
 {
-    (void)state;
     sql_expect(
         STRINGS KERNELS
         "CREATE TABLE TARGET_INFO_CUDA_CONTEXT_INFO (nullStreamId INTEGER,"
@@ -136,9 +130,8 @@ static void context_tables_name_the_null_stream(void **state)
 }
 
 // The nodes of a graph launch share its correlation and keep their own ids.
-static void copies_memsets_and_graph_nodes_arrive(void **state)
+UNIT_TEST(copies_memsets_and_graph_nodes_arrive)
 {
-    (void)state;
     sql_expect(
         STRINGS KERNELS
         "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 20, 0, 1, 9, 4, "
@@ -181,9 +174,8 @@ static void copies_memsets_and_graph_nodes_arrive(void **state)
     its record; a record without a time happens when its stream is done with
     what was before, at the call at the earliest.
 */
-static void records_waits_and_syncs_find_each_other(void **state)
+UNIT_TEST(records_waits_and_syncs_find_each_other)
 {
-    (void)state;
     sql_expect(
         STRINGS KERNELS CALLS KERNEL(
             "100, 200", "1, 2, 9, 1, " P10,
@@ -259,9 +251,8 @@ static char *dump_of(const char *sql)
 }
 
 // The second record of the process has number 101, and so on.
-static void waits_find_the_calls_of_their_records_by_order(void **state)
+UNIT_TEST(waits_find_the_calls_of_their_records_by_order)
 {
-    (void)state;
     char *const text = dump_of(
         STRINGS KERNELS CALLS KERNEL("5, 6", "1, 2, 9, 90, " P10, "2, 2, 2")
             SYNCS RECORDS WAIT("25", "4", "101") WAIT("35", "5", "102")
@@ -278,9 +269,8 @@ static void waits_find_the_calls_of_their_records_by_order(void **state)
 }
 
 // Numbers that count something else lead to no record.
-static void numbers_that_count_no_records_are_not_believed(void **state)
+UNIT_TEST(numbers_that_count_no_records_are_not_believed)
 {
-    (void)state;
     char *const text = dump_of(
         STRINGS KERNELS CALLS KERNEL("5, 6", "1, 2, 9, 90, " P10, "2, 2, 2")
             SYNCS RECORDS WAIT("15", "4", "100") WAIT("25", "5", "110")
@@ -289,9 +279,8 @@ static void numbers_that_count_no_records_are_not_believed(void **state)
     free(text);
 }
 
-static void the_real_file_arrives_whole(void **state)
+UNIT_TEST(the_real_file_arrives_whole)
 {
-    (void)state;
     const char *const path = fixture_data("nsys/h100_2gpu_1s.sqlite");
     imported i = import_into(path, fixture_path(2, "one.sbt"));
     const import_job *const job = i.job;
@@ -333,20 +322,7 @@ static void the_real_file_arrives_whole(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_come_with_launch_call_and_thread),
-        cmocka_unit_test(bad_rows_are_counted_by_cause),
-        cmocka_unit_test(wrong_values_cost_the_value_not_the_row),
-        cmocka_unit_test(processes_are_kept_separate),
-        cmocka_unit_test(flags_of_streams_come_from_the_tables),
-        cmocka_unit_test(context_tables_name_the_null_stream),
-        cmocka_unit_test(copies_memsets_and_graph_nodes_arrive),
-        cmocka_unit_test(records_waits_and_syncs_find_each_other),
-        cmocka_unit_test(waits_find_the_calls_of_their_records_by_order),
-        cmocka_unit_test(numbers_that_count_no_records_are_not_believed),
-        cmocka_unit_test(the_real_file_arrives_whole),
-    };
-    return cmocka_run_group_tests(tests, fixture_begin, fixture_end);
+    return unit_run(fixture_begin, fixture_end);
 }
 #else
 #include "tests/tools/import/built_without.h"

@@ -5,9 +5,8 @@
 #include "tests/tools/import/import_nsys.h"
 #include "tools/import/import.h"
 
-static void nvtx_ranges_marks_and_names_arrive(void **state)
+UNIT_TEST(nvtx_ranges_marks_and_names_arrive)
 {
-    (void)state;
     sql_expect(
         STRINGS
         "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType "
@@ -56,9 +55,8 @@ static void nvtx_ranges_marks_and_names_arrive(void **state)
 }
 
 // NCCL's ranges tell what its kernels do not.
-static void payloads_of_nccl_describe_its_kernels(void **state)
+UNIT_TEST(payloads_of_nccl_describe_its_kernels)
 {
-    (void)state;
     char expected[1000];
     snprintf(expected, sizeof expected,
              "10+80 zone on process 10/thread 11 site=ncclAllReduce/NCCL\n"
@@ -117,9 +115,8 @@ static void payloads_of_nccl_describe_its_kernels(void **state)
     "(1, NULL, 75, 'NCCL', " T11 ", 1, NULL);"
 
 // The same in binary form, twice told, and parts of it that are none of ours.
-static void binary_payloads_are_read_by_their_layouts(void **state)
+UNIT_TEST(binary_payloads_are_read_by_their_layouts)
 {
-    (void)state;
     char expected[2048];
     snprintf(expected, sizeof expected,
              "10+80 zone on process 10/thread 11 site=ncclAllReduce/NCCL\n"
@@ -148,9 +145,8 @@ static void binary_payloads_are_read_by_their_layouts(void **state)
                expected);
 }
 
-static void other_tables_of_ranges_become_zones(void **state)
+UNIT_TEST(other_tables_of_ranges_become_zones)
 {
-    (void)state;
     sql_expect(
         STRINGS CALLS CALL(
             "1, 9", T11, "1",
@@ -182,9 +178,8 @@ static void other_tables_of_ranges_become_zones(void **state)
         "no place SCHED_EVENTS 2\n");
 }
 
-static void metrics_memory_graphs_and_messages_arrive(void **state)
+UNIT_TEST(metrics_memory_graphs_and_messages_arrive)
 {
-    (void)state;
     sql_expect(
         STRINGS
         "CREATE TABLE GPU_METRICS (timestamp INTEGER, typeId INTEGER, metricId "
@@ -224,9 +219,8 @@ static void metrics_memory_graphs_and_messages_arrive(void **state)
         "estimated legacy_default_stream 1\n");
 }
 
-static void gpus_get_their_properties_and_numbers(void **state)
+UNIT_TEST(gpus_get_their_properties_and_numbers)
 {
-    (void)state;
     imported i = import_into(
         sql_file(STRINGS KERNELS KERNEL(
             "10, 20", "0, 1, 7, 1, " P10,
@@ -273,9 +267,8 @@ static void gpus_get_their_properties_and_numbers(void **state)
 }
 
 // Views, virtual tables and generated columns could compute for ever.
-static void nothing_in_the_schema_runs(void **state)
+UNIT_TEST(nothing_in_the_schema_runs)
 {
-    (void)state;
     sql_expect(
         STRINGS CALLS CALL(
             "1, 9", T11, "1",
@@ -295,16 +288,7 @@ static void nothing_in_the_schema_runs(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nvtx_ranges_marks_and_names_arrive),
-        cmocka_unit_test(payloads_of_nccl_describe_its_kernels),
-        cmocka_unit_test(binary_payloads_are_read_by_their_layouts),
-        cmocka_unit_test(other_tables_of_ranges_become_zones),
-        cmocka_unit_test(metrics_memory_graphs_and_messages_arrive),
-        cmocka_unit_test(gpus_get_their_properties_and_numbers),
-        cmocka_unit_test(nothing_in_the_schema_runs),
-    };
-    return cmocka_run_group_tests(tests, fixture_begin, fixture_end);
+    return unit_run(fixture_begin, fixture_end);
 }
 #else
 #include "tests/tools/import/built_without.h"

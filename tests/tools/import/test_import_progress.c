@@ -21,7 +21,6 @@ static int64_t step_ns, now_ns;
 // In place of libc's.
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
-    (void)clock;
     const int64_t at = __atomic_add_fetch(&now_ns, step_ns, __ATOMIC_RELAXED);
     now->tv_sec = 1000 + at / 1000000000;
     now->tv_nsec = at % 1000000000;
@@ -97,15 +96,13 @@ static void assert_bar(const char *text)
     assert_null(strchr(text, '\n'));
 }
 
-static void a_long_import_of_json_shows_how_far_it_is(void **state)
+UNIT_TEST(a_long_import_of_json_shows_how_far_it_is)
 {
-    (void)state;
     assert_bar(screen(json_of(30000), 60000000, true));
 }
 
-static void a_long_import_of_a_database_shows_how_far_it_is(void **state)
+UNIT_TEST(a_long_import_of_a_database_shows_how_far_it_is)
 {
-    (void)state;
     const char *const sql =
         "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);"
         "INSERT INTO StringIds VALUES(1,'range');"
@@ -119,27 +116,19 @@ static void a_long_import_of_a_database_shows_how_far_it_is(void **state)
     assert_bar(screen(sql_file(sql), 60000000, true));
 }
 
-static void a_short_one_shows_nothing(void **state)
+UNIT_TEST(a_short_one_shows_nothing)
 {
-    (void)state;
     assert_string_equal("", screen(json_of(30000), 0, true));
 }
 
-static void without_a_terminal_nothing_is_shown(void **state)
+UNIT_TEST(without_a_terminal_nothing_is_shown)
 {
-    (void)state;
     assert_string_equal("", screen(json_of(30000), 60000000, false));
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_long_import_of_json_shows_how_far_it_is),
-        cmocka_unit_test(a_long_import_of_a_database_shows_how_far_it_is),
-        cmocka_unit_test(a_short_one_shows_nothing),
-        cmocka_unit_test(without_a_terminal_nothing_is_shown),
-    };
-    return cmocka_run_group_tests(tests, fixture_begin, fixture_end);
+    return unit_run(fixture_begin, fixture_end);
 }
 
 #else

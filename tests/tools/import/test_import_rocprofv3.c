@@ -46,9 +46,8 @@
     "INSERT INTO rocpd_kernel_dispatch" u " VALUES " rows ";"
 
 // 1,000 threads in blocks of 256 are four blocks.
-static void kernels_come_with_launch_call_and_zone(void **state)
+UNIT_TEST(kernels_come_with_launch_call_and_zone)
 {
-    (void)state;
     sql_expect(
         TABLES(ONE) EVENTS(ONE, "(1, 1, 500), (2, 3, 501), (3, 1, 500)")
             REGIONS(ONE, "(1, 1, 20, 30, 2, 1), (2, 1, 10, 90, 4, 2)")
@@ -70,9 +69,8 @@ static void kernels_come_with_launch_call_and_zone(void **state)
     " VALUES (1, 'ALLOC', 5, 4096, 64, 2), (1, 'FREE', 80, 4096, 0, 2)," \
     "(1, 'REALLOC', 81, 4096, 0, 2);"
 
-static void copies_and_allocations_arrive(void **state)
+UNIT_TEST(copies_and_allocations_arrive)
 {
-    (void)state;
     sql_expect(TABLES(ONE) EVENTS(ONE, "(1, 1, 500), (2, 1, 500)")
                    REGIONS(ONE, "(1, 1, 20, 30, 6, 1)") COPIES(ONE),
                "5+0 alloc on process 7 app/thread 8 address=4096 size=64 "
@@ -89,9 +87,8 @@ static void copies_and_allocations_arrive(void **state)
 }
 
 // Two processes number their calls alike; they are told apart.
-static void processes_are_kept_separate(void **state)
+UNIT_TEST(processes_are_kept_separate)
 {
-    (void)state;
     sql_expect(TABLES("_a") TABLES("_b") EVENTS("_a", "(1, 1, 5)")
                    EVENTS("_b", "(1, 1, 5)")
                        REGIONS("_a", "(1, 1, 20, 30, 2, 1)")
@@ -102,9 +99,8 @@ static void processes_are_kept_separate(void **state)
                "correlation=281474976710661\n");
 }
 
-static void bad_rows_are_counted_by_cause(void **state)
+UNIT_TEST(bad_rows_are_counted_by_cause)
 {
-    (void)state;
     sql_expect(
         TABLES(ONE) REGIONS(ONE, "(1, 1, 20, 10, 2, 1), (2, 9, 20, 30, 2, 1), "
                                  "(3, 1, 20, 30, 99, NULL)")
@@ -120,11 +116,76 @@ static void bad_rows_are_counted_by_cause(void **state)
         "flawed unknown_name 2\n");
 }
 
-static void other_schemas_are_refused(void **state)
+// Tables of schema 4, which share tracks and categories; `times`: how rows say
+// when they were.
+#define TABLES_4(u, times) \
+    "CREATE TABLE rocpd_string" u " (id INTEGER PRIMARY KEY, string TEXT);" \
+    "INSERT INTO rocpd_string" u " VALUES (1, 'hipLaunchKernel')," \
+    "(5, 'MEMORY_COPY_HOST_TO_DEVICE');" \
+    "CREATE TABLE rocpd_info_category" u " (id INTEGER, name TEXT);" \
+    "INSERT INTO rocpd_info_category" u " VALUES (1, 'HIP_RUNTIME_API');" \
+    "CREATE TABLE rocpd_info_process" u " (id INTEGER, pid INTEGER, command " \
+    "TEXT); INSERT INTO rocpd_info_process" u " VALUES (7, 7, 'app');" \
+    "CREATE TABLE rocpd_info_thread" u " (id INTEGER, pid INTEGER, tid " \
+    "INTEGER); INSERT INTO rocpd_info_thread" u " VALUES (8, 7, 8);" \
+    "CREATE TABLE rocpd_info_agent" u " (id INTEGER, type TEXT, type_index " \
+    "INTEGER, product_name TEXT); INSERT INTO rocpd_info_agent" u \
+    " VALUES (1, 'CPU', 0, 'EPYC'), (2, 'GPU', 0, 'MI300X')," \
+    "(3, 'NIC', 0, 'Pollara');" \
+    "CREATE TABLE rocpd_info_kernel_symbol" u " (id INTEGER, display_name " \
+    "TEXT); INSERT INTO rocpd_info_kernel_symbol" u " VALUES (40, 'gemm');" \
+    "CREATE TABLE rocpd_track" u " (id INTEGER, tid INTEGER, agent_id " \
+    "INTEGER, queue_id INTEGER, stream_id INTEGER);" \
+    "INSERT INTO rocpd_track" u " VALUES (1, 8, NULL, NULL, NULL)," \
+    "(2, 8, 2, 9, 3);" \
+    "CREATE TABLE rocpd_event" u " (id INTEGER, category_id INTEGER, " \
+    "stack_id INTEGER); INSERT INTO rocpd_event" u " VALUES (1, 1, 500);" \
+    "CREATE TABLE rocpd_region" u \
+    " (track_id INTEGER, name_id INTEGER, " times ", event_id INTEGER);" \
+    "CREATE TABLE rocpd_kernel_dispatch" u " (track_id INTEGER, kernel_id " \
+    "INTEGER, " times ", event_id INTEGER, graph_exec_id INTEGER, " \
+    "graph_node_id INTEGER);" \
+    "CREATE TABLE rocpd_memory_copy" u \
+    " (track_id INTEGER, name_id INTEGER, " times \
+    ", dst_agent_id INTEGER, src_agent_id INTEGER, size INTEGER);" \
+    "CREATE TABLE rocpd_memory_allocate" u \
+    " (track_id INTEGER, type TEXT, " times \
+    ", address INTEGER, size INTEGER);"
+#define ROWS_4(u, region, kernel, copy, allocation) \
+    "INSERT INTO rocpd_region" u " VALUES (1, 1, " region ", 1);" \
+    "INSERT INTO rocpd_kernel_dispatch" u " VALUES (2, 40, " kernel \
+    ", 1, 6, 77);" \
+    "INSERT INTO rocpd_memory_copy" u " VALUES (2, 5, " copy ", 2, 1, 64);" \
+    "INSERT INTO rocpd_memory_allocate" u " VALUES (2, 'ALLOC', " allocation \
+    ", 4096, 64);"
+
+// The times of 4.0: those of the rows below.
+#define TIMES_4(u) \
+    "CREATE TABLE rocpd_timestamp" u " (id INTEGER, value INTEGER);" \
+    "INSERT INTO rocpd_timestamp" u " VALUES (1, 20), (2, 30), (3, 40)," \
+    "(4, 50), (5, 60), (6, 70), (7, 5), (8, 6);"
+
+UNIT_TEST(schema_4_has_tracks_categories_and_times_apart)
 {
-    (void)state;
+    static const char wanted[] =
+        "5+0 alloc on process 7 app/thread 8 address=4096 size=64 pool=gpu:0\n"
+        "20+10 api_call on process 7 app/thread 8 name=hipLaunchKernel "
+        "correlation=500\n"
+        "40+10 kernel on device 0 MI300X/stream 3 correlation=500 "
+        "thread=process 7 app/thread 8 launch=gemm graph_node=77 graph=6\n"
+        "60+10 memcpy on device 0 MI300X/stream 3 type=1 size=64\n";
+    sql_expect(TABLES_4(ONE, "start INTEGER, end INTEGER")
+                   ROWS_4(ONE, "20, 30", "40, 50", "60, 70", "5, 6"),
+               wanted); // 4.1
+    sql_expect(TIMES_4(ONE) TABLES_4(ONE, "start_id INTEGER, end_id INTEGER")
+                   ROWS_4(ONE, "1, 2", "3, 4", "5, 6", "7, 8"),
+               wanted); // 4.0
+}
+
+UNIT_TEST(other_schemas_are_refused)
+{
     imported i = import_into(
-        sql_file("CREATE TABLE rocpd_region_a (id INTEGER, start_id INTEGER);"
+        sql_file("CREATE TABLE rocpd_region_a (id INTEGER, begin INTEGER);"
                  "INSERT INTO rocpd_region_a VALUES (1, 2);"),
         fixture_path(1, "out.sbt"));
     assert_null(i.reader); // nothing came of it
@@ -135,14 +196,7 @@ static void other_schemas_are_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_come_with_launch_call_and_zone),
-        cmocka_unit_test(copies_and_allocations_arrive),
-        cmocka_unit_test(processes_are_kept_separate),
-        cmocka_unit_test(bad_rows_are_counted_by_cause),
-        cmocka_unit_test(other_schemas_are_refused),
-    };
-    return cmocka_run_group_tests(tests, fixture_begin, fixture_end);
+    return unit_run(fixture_begin, fixture_end);
 }
 #else
 #include "tests/tools/import/built_without.h"

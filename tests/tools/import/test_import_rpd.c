@@ -30,9 +30,8 @@
     "privateSegmentSize INTEGER, kernelName_id INTEGER);"
 
 // Of hipExtModuleLaunchKernel the grid counts threads.
-static void kernels_come_with_launch_and_call(void **state)
+UNIT_TEST(kernels_come_with_launch_and_call)
 {
-    (void)state;
     sql_expect(STRINGS API OPS LAUNCHES
                "INSERT INTO rocpd_api VALUES (100, 1, 2, 10, 20, 2, 1),"
                "(101, 1, 2, 30, 40, 3, 1);"
@@ -53,9 +52,8 @@ static void kernels_come_with_launch_and_call(void **state)
                "thread=process 1/thread 2 launch=scale<<<4.1.1, 256.1.1>>>\n");
 }
 
-static void operations_of_a_graph_launch_share_its_call(void **state)
+UNIT_TEST(operations_of_a_graph_launch_share_its_call)
 {
-    (void)state;
     sql_expect(STRINGS API OPS
                "INSERT INTO rocpd_api VALUES (100, 1, 2, 10, 20, 4, 14);"
                "INSERT INTO rocpd_op VALUES (200, 0, 0, 0, '', 50, 60, 5, 8),"
@@ -75,9 +73,8 @@ static void operations_of_a_graph_launch_share_its_call(void **state)
                "no place rocpd_api: arguments of calls 1\n");
 }
 
-static void copies_have_bytes_addresses_and_peers(void **state)
+UNIT_TEST(copies_have_bytes_addresses_and_peers)
 {
-    (void)state;
     sql_expect(
         STRINGS API OPS
         "CREATE TABLE rocpd_copyapi (api_ptr_id INTEGER PRIMARY KEY, size "
@@ -100,9 +97,8 @@ static void copies_have_bytes_addresses_and_peers(void **state)
         "1/thread 2 type=5 size=64 memory=51 peer=device 1\n");
 }
 
-static void markers_become_zones_and_samples_counters(void **state)
+UNIT_TEST(markers_become_zones_and_samples_counters)
 {
-    (void)state;
     sql_expect(
         STRINGS API
         "CREATE TABLE ext_autogradapi (api_ptr_id INTEGER, autogradName_id "
@@ -128,9 +124,8 @@ static void markers_become_zones_and_samples_counters(void **state)
         "bad unknown_marker 1\nbad broken_row 1\n");
 }
 
-static void bad_rows_are_counted_by_cause(void **state)
+UNIT_TEST(bad_rows_are_counted_by_cause)
 {
-    (void)state;
     sql_expect(STRINGS API OPS
                "INSERT INTO rocpd_api VALUES (100, 1, 2, 20, 10, 2, 1),"
                "(101, 1, NULL, 10, 20, 2, 1), (102, 1, 2, 0, 0, 2, 1),"
@@ -145,9 +140,8 @@ static void bad_rows_are_counted_by_cause(void **state)
                "flawed unknown_name 1\n");
 }
 
-static void missing_tables_are_no_failure(void **state)
+UNIT_TEST(missing_tables_are_no_failure)
 {
-    (void)state;
     sql_expect(API "INSERT INTO rocpd_api VALUES (1, 1, 2, 10, 20, 2, 1);",
                "10+10 zone on process 1/thread 2 site=/profiler\n"
                "flawed unknown_name 1\n");
@@ -155,9 +149,8 @@ static void missing_tables_are_no_failure(void **state)
 
 /* ---- The real file ------------------------------------------------------ */
 
-static void the_real_file_arrives_whole(void **state)
+UNIT_TEST(the_real_file_arrives_whole)
 {
-    (void)state;
 #ifndef TRACESMITH_ZLIB
     skip(); // it is compressed
 #endif
@@ -183,16 +176,7 @@ static void the_real_file_arrives_whole(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kernels_come_with_launch_and_call),
-        cmocka_unit_test(operations_of_a_graph_launch_share_its_call),
-        cmocka_unit_test(copies_have_bytes_addresses_and_peers),
-        cmocka_unit_test(markers_become_zones_and_samples_counters),
-        cmocka_unit_test(bad_rows_are_counted_by_cause),
-        cmocka_unit_test(missing_tables_are_no_failure),
-        cmocka_unit_test(the_real_file_arrives_whole),
-    };
-    return cmocka_run_group_tests(tests, fixture_begin, fixture_end);
+    return unit_run(fixture_begin, fixture_end);
 }
 #else
 #include "tests/tools/import/built_without.h"

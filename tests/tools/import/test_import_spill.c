@@ -44,10 +44,8 @@ static void expect_numbers(import_pack *pack, const uint64_t *places)
     }
 }
 
-static void
-what_is_beyond_a_megabyte_lies_in_a_file_without_a_name(void **state)
+UNIT_TEST(what_is_beyond_a_megabyte_lies_in_a_file_without_a_name)
 {
-    (void)state;
     import_pack pack = { .path = fixture_path(0, "waits") };
     uint64_t *const places = fill(&pack);
     assert_true(pack.end > 3 << 20);
@@ -63,9 +61,8 @@ what_is_beyond_a_megabyte_lies_in_a_file_without_a_name(void **state)
     free(places);
 }
 
-static void a_write_cut_short_goes_on_where_it_ended(void **state)
+UNIT_TEST(a_write_cut_short_goes_on_where_it_ended)
 {
-    (void)state;
     import_pack pack = { .path = fixture_path(0, "pieces") };
     most_written = 5000;
     uint64_t *const places = fill(&pack);
@@ -78,9 +75,8 @@ static void a_write_cut_short_goes_on_where_it_ended(void **state)
 }
 
 // A disk that fails in between: what comes of it is not looked for anywhere.
-static void what_cannot_be_read_leads_nowhere(void **state)
+UNIT_TEST(what_cannot_be_read_leads_nowhere)
 {
-    (void)state;
     import_pack pack = { .path = fixture_path(0, "fails") };
     free(fill(&pack));
     assert_int_equal(0, ftruncate(pack.file, 100));
@@ -94,9 +90,8 @@ static void what_cannot_be_read_leads_nowhere(void **state)
     import_pack_free(&pack);
 }
 
-static void without_a_place_for_a_file_all_is_held(void **state)
+UNIT_TEST(without_a_place_for_a_file_all_is_held)
 {
-    (void)state;
     import_pack pack = { .path = "/nonexistent/folder/waits" };
     uint64_t *const places = fill(&pack);
     assert_int_equal(0, pack.file);
@@ -105,9 +100,8 @@ static void without_a_place_for_a_file_all_is_held(void **state)
     free(places);
 }
 
-static void a_file_that_is_there_is_left_alone(void **state)
+UNIT_TEST(a_file_that_is_there_is_left_alone)
 {
-    (void)state;
     const char *const path = fixture_path(0, "mine");
     FILE *const mine = fopen(path, "wb");
     fputs("mine", mine);
@@ -122,9 +116,8 @@ static void a_file_that_is_there_is_left_alone(void **state)
     free(places);
 }
 
-static void a_file_that_cannot_be_read_is_noticed(void **state)
+UNIT_TEST(a_file_that_cannot_be_read_is_noticed)
 {
-    (void)state;
     import_pack pack = { .path = fixture_path(0, "short") };
     uint64_t *const places = fill(&pack);
     assert_int_equal(0, ftruncate(pack.file, 100000));
@@ -167,7 +160,6 @@ typedef struct seen {
 // Columns come as they lie in the file.
 static void look(const ts_columns *c, uint32_t thread, void *user)
 {
-    (void)thread;
     seen *const s = user;
     for (uint32_t i = 0; i < c->count; i++) {
         if (s->count) assert_int_equal(10000, c->start_ns[i] - s->last_ns);
@@ -177,9 +169,8 @@ static void look(const ts_columns *c, uint32_t thread, void *user)
     }
 }
 
-static void operations_are_written_in_order_of_start_however_they_came(void **s)
+UNIT_TEST(operations_are_written_in_order_of_start_however_they_came)
 {
-    (void)s;
     put_kernels(fixture_path(0, "kernels.json"));
     imported i = import_into(fixture_path(0, "kernels.json"),
                              fixture_path(1, "kernels.sbt"));
@@ -194,18 +185,5 @@ static void operations_are_written_in_order_of_start_however_they_came(void **s)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            what_is_beyond_a_megabyte_lies_in_a_file_without_a_name),
-        cmocka_unit_test(a_write_cut_short_goes_on_where_it_ended),
-        cmocka_unit_test(what_cannot_be_read_leads_nowhere),
-        cmocka_unit_test(without_a_place_for_a_file_all_is_held),
-        cmocka_unit_test(a_file_that_is_there_is_left_alone),
-        cmocka_unit_test(a_file_that_cannot_be_read_is_noticed),
-#ifdef TRACESMITH_YAJL
-        cmocka_unit_test(
-            operations_are_written_in_order_of_start_however_they_came),
-#endif
-    };
-    return cmocka_run_group_tests(tests, fixture_begin, fixture_end);
+    return unit_run(fixture_begin, fixture_end);
 }

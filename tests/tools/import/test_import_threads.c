@@ -101,9 +101,8 @@ static void assert_same(const char *json)
     free(b);
 }
 
-static void two_threads_write_what_one_does(void **state)
+UNIT_TEST(two_threads_write_what_one_does)
 {
-    (void)state;
     const int counts[] = { 0, 1, 255, 256, 257, 5000 };
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         const char *const json = fixture_path(0, "rows.json");
@@ -112,9 +111,8 @@ static void two_threads_write_what_one_does(void **state)
     }
 }
 
-static void broken_rows_cost_only_themselves_on_two_threads(void **state)
+UNIT_TEST(broken_rows_cost_only_themselves_on_two_threads)
 {
-    (void)state;
     refuse_threads = false;
     put_file(fixture_path(0, "rows.json"), 5000);
     imported i =
@@ -127,9 +125,8 @@ static void broken_rows_cost_only_themselves_on_two_threads(void **state)
     import_done(&i);
 }
 
-static void real_traces_too(void **state)
+UNIT_TEST(real_traces_too)
 {
-    (void)state;
     assert_same(fixture_data("kineto/b200_eager_pdl.json.gz"));
 }
 
@@ -138,12 +135,7 @@ static void real_traces_too(void **state)
 int main(void)
 {
 #ifdef TRACESMITH_YAJL
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_threads_write_what_one_does),
-        cmocka_unit_test(broken_rows_cost_only_themselves_on_two_threads),
-        cmocka_unit_test(real_traces_too),
-    };
-    return cmocka_run_group_tests(tests, fixture_begin, fixture_end);
+    return unit_run(fixture_begin, fixture_end);
 #else
     puts("without yajl there is nothing to test");
     return 77;

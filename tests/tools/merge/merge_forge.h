@@ -15,7 +15,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit.h"
 #include <dirent.h>
 #include <unistd.h>
 
@@ -34,13 +34,11 @@ static char folder[] = "/tmp/ts-merge-XXXXXX";
 
 static inline int folder_begin(void **state)
 {
-    (void)state;
     return mkdtemp(folder) ? 0 : -1;
 }
 
 static inline int folder_end(void **state)
 {
-    (void)state;
     DIR *const d = opendir(folder);
     char path[600];
     for (struct dirent *e; d && (e = readdir(d));) {

@@ -52,9 +52,8 @@ static ts_text text_of(ts_reader *reader, uint32_t track, const char *key)
 
 /* ---- Clocks -------------------------------------------------------------- */
 
-static void collectives_end_together(void **state)
+UNIT_TEST(collectives_end_together)
 {
-    (void)state;
     const made a = { .name = "a.sbt", .rank = 0, .collective = 1000 };
     const made b = { .name = "b.sbt", .rank = 1, .collective = 1400 };
     uint64_t starts[8];
@@ -74,9 +73,8 @@ static void collectives_end_together(void **state)
 }
 
 // Of one boot of one machine: neither the time of day nor collectives matter.
-static void the_clock_of_a_machine_is_exact(void **state)
+UNIT_TEST(the_clock_of_a_machine_is_exact)
 {
-    (void)state;
     const made a = { "a.sbt", "h", "boot-1", 0, 5000000, 70000, 1000, 0, 0 };
     const made b = { "b.sbt", "h", "boot-1", 1, 5009999, 70123, 1400, 0, 0 };
     make_two(&a, &b);
@@ -91,9 +89,8 @@ static void the_clock_of_a_machine_is_exact(void **state)
     ts_reader_close(reader);
 }
 
-static void another_boot_is_another_clock(void **state)
+UNIT_TEST(another_boot_is_another_clock)
 {
-    (void)state;
     const made a = { "a.sbt", "h", "boot-1", 0, 5000000, 70000, 0, 0, 0 };
     const made b = { "b.sbt", "h", "boot-2", 1, 5009999, 70123, 0, 0, 0 };
     make_two(&a, &b);
@@ -104,9 +101,8 @@ static void another_boot_is_another_clock(void **state)
 }
 
 // b and c are of one machine; only b has a collective with a.
-static void files_of_a_machine_move_together(void **state)
+UNIT_TEST(files_of_a_machine_move_together)
 {
-    (void)state;
     const made a = { "a.sbt", "x", "boot-1", 0, 0, 50, 1000, 0, 0 };
     const made b = { "b.sbt", "y", "boot-2", 1, 0, 900, 1400, 0, 0 };
     const made c = { "c.sbt", "y", "boot-2", 2, 0, 950, 0, 0, 0 };
@@ -125,9 +121,8 @@ static void files_of_a_machine_move_together(void **state)
     merge_close(&job);
 }
 
-static void what_nothing_ties_begins_at_0(void **state)
+UNIT_TEST(what_nothing_ties_begins_at_0)
 {
-    (void)state;
     const made a = { .name = "a.sbt", .rank = -1 };
     const made b = { .name = "b.sbt", .rank = -1, .date_ns = 5 };
     make_two(&a, &b);
@@ -153,9 +148,8 @@ static const char *said_of(const cli_list *offsets)
 }
 
 // Each lasts 400 ns: a and b overlap, c does with neither but once.
-static void recordings_of_other_times_are_reported(void **state)
+UNIT_TEST(recordings_of_other_times_are_reported)
 {
-    (void)state;
     static const struct {
         uint64_t date_ns;
         const char *said;
@@ -182,9 +176,8 @@ static void recordings_of_other_times_are_reported(void **state)
 
 /* ---- Numbers ------------------------------------------------------------- */
 
-static void ids_of_processes_never_collide(void **state)
+UNIT_TEST(ids_of_processes_never_collide)
 {
-    (void)state;
     const made a = { .name = "a.sbt", .rank = 0, .collective = 1000 };
     const made b = { .name = "b.sbt", .rank = 1, .collective = 1000 };
     const struct {
@@ -222,9 +215,8 @@ static void ids_of_processes_never_collide(void **state)
 }
 
 // Processes 1 and 5; the second file's has to be made: it is 9.
-static void facts_and_losses_stay_with_their_process(void **state)
+UNIT_TEST(facts_and_losses_stay_with_their_process)
 {
-    (void)state;
     const made a = { "a.sbt", "x", NULL, 0, 0, 0, 1000, 0, true };
     const made b = { "b.sbt", "y", NULL, 1, 0, 0, 1400, true, true };
     ts_track track;
@@ -271,9 +263,8 @@ static uint64_t digest_of(ts_reader *const *readers, size_t count,
     return stats->digest;
 }
 
-static void it_replays_as_the_files_do_jointly(void **state)
+UNIT_TEST(it_replays_as_the_files_do_jointly)
 {
-    (void)state;
     const made a = { .name = "a.sbt", .rank = 0, .collective = 1000 };
     const made b = { .name = "b.sbt", .rank = 1, .collective = 1400 };
     const made c = { .name = "c.sbt", .rank = 2, .date_ns = 4 };
@@ -295,9 +286,8 @@ static void it_replays_as_the_files_do_jointly(void **state)
     assert_int_equal(1, merged.rendezvous);
 }
 
-static void a_merge_of_merges_is_the_merge_of_all(void **state)
+UNIT_TEST(a_merge_of_merges_is_the_merge_of_all)
 {
-    (void)state;
     const made a = { "a.sbt", "x", "boot", 0, 0, 1000, 1000, 0, 0 };
     const made b = { "b.sbt", "x", "boot", 1, 0, 1030, 970, 0, 0 };
     const made c = { "c.sbt", "y", "boot", 2, 0, 1090, 0, 0, 0 };
@@ -324,9 +314,8 @@ static void a_merge_of_merges_is_the_merge_of_all(void **state)
     ts_reader_close(y);
 }
 
-static void one_trace_keeps_its_numbers(void **state)
+UNIT_TEST(one_trace_keeps_its_numbers)
 {
-    (void)state;
     const made a = { .name = "a.sbt", .rank = 3, .collective = 1000 };
     uint64_t v[8];
     make(&a);
@@ -343,9 +332,8 @@ static void one_trace_keeps_its_numbers(void **state)
 }
 
 // What the metadata of a hostile file claims.
-static void parts_that_cannot_be_are_none(void **state)
+UNIT_TEST(parts_that_cannot_be_are_none)
 {
-    (void)state;
     const int64_t parts[] = { -1, 4, 40000, INT64_MAX };
     const ts_track_entry process = { .type = TS_TRACK_PROCESS };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -363,9 +351,8 @@ static void parts_that_cannot_be_are_none(void **state)
 
 // Tracks that are their own parents, and parts of which there is no process:
 // a replay ends all the same, with everything in it.
-static void a_replay_of_hostile_parts_ends(void **state)
+UNIT_TEST(a_replay_of_hostile_parts_ends)
 {
-    (void)state;
     const made a = { .name = "a.sbt", .rank = 0, .collective = 1000 };
     const ts_writer_desc desc = { .path = path_of("odd.sbt") };
     ts_replay_stats stats;
@@ -398,9 +385,8 @@ static void a_replay_of_hostile_parts_ends(void **state)
 
 /* ---- Files --------------------------------------------------------------- */
 
-static void a_full_disk_leaves_what_was_there(void **state)
+UNIT_TEST(a_full_disk_leaves_what_was_there)
 {
-    (void)state;
     const made a = { .name = "a.sbt", .rank = 0 };
     const made b = { .name = "b.sbt", .rank = 1 };
     struct rlimit limit, tight;
@@ -426,9 +412,8 @@ static void a_full_disk_leaves_what_was_there(void **state)
     assert_int_not_equal(0, access(path_of("kept.sbt.part"), F_OK));
 }
 
-static void nothing_is_written_over_what_is_read(void **state)
+UNIT_TEST(nothing_is_written_over_what_is_read)
 {
-    (void)state;
     const made a = { .name = "a.sbt", .rank = 0 };
     char *paths[] = { path_of("a.sbt"), path_of("a.sbt") };
     make(&a);
@@ -442,9 +427,8 @@ static void nothing_is_written_over_what_is_read(void **state)
 
 // Processes and threads are those of the file it joins; what else it has is its
 // own, and so are its ids.
-static void files_of_a_process_share_its_tracks(void **state)
+UNIT_TEST(files_of_a_process_share_its_tracks)
 {
-    (void)state;
     const made a = { "a.sbt", "h", "boot-1", 0, 5000000, 70000, 0, 0, 0 };
     const made b = { "b.sbt", "h", "boot-1", 0, 5000000, 70123, 0, 0, 0 };
     uint64_t calls[8], correlations[8], kernels[8];
@@ -472,9 +456,8 @@ static void files_of_a_process_share_its_tracks(void **state)
 
 // Both read the same clock, so that the same reading of it is the same time,
 // wherever the first of them lies on the axis of all.
-static void files_of_a_process_share_its_clock(void **state)
+UNIT_TEST(files_of_a_process_share_its_clock)
 {
-    (void)state;
     const made first = { "a.sbt", "h", "boot-1", 0, 0, 60000, 0, 0, 0 };
     const made app = { "b.sbt", "h", "boot-1", 0, 0, 70000, 0, 0, 0 };
     const made other = { "c.sbt", "h", "boot-1", 0, 0, 70123, 0, 0, 0 };
@@ -521,9 +504,8 @@ static void make_child(const char *boot)
     assert_int_equal(TS_OK, ts_writer_close(w));
 }
 
-static void a_child_has_no_second_track_of_its_parent(void **state)
+UNIT_TEST(a_child_has_no_second_track_of_its_parent)
 {
-    (void)state;
     const made a = { "a.sbt", "h", "boot-1", 0, 0, 70000, 0, 0, 0 };
     const char *const names[] = { "a.sbt", "child.sbt" };
     make(&a);
@@ -545,9 +527,8 @@ static void a_child_has_no_second_track_of_its_parent(void **state)
     }
 }
 
-static void blobs_of_all_files_are_kept(void **state)
+UNIT_TEST(blobs_of_all_files_are_kept)
 {
-    (void)state;
     const made a = { .name = "a.sbt", .rank = -1 };
     const made b = { .name = "b.sbt", .rank = -1 };
     make_two(&a, &b);
@@ -570,26 +551,5 @@ static void blobs_of_all_files_are_kept(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_of_a_process_share_its_tracks),
-        cmocka_unit_test(collectives_end_together),
-        cmocka_unit_test(the_clock_of_a_machine_is_exact),
-        cmocka_unit_test(another_boot_is_another_clock),
-        cmocka_unit_test(recordings_of_other_times_are_reported),
-        cmocka_unit_test(files_of_a_machine_move_together),
-        cmocka_unit_test(what_nothing_ties_begins_at_0),
-        cmocka_unit_test(ids_of_processes_never_collide),
-        cmocka_unit_test(facts_and_losses_stay_with_their_process),
-        cmocka_unit_test(it_replays_as_the_files_do_jointly),
-        cmocka_unit_test(a_merge_of_merges_is_the_merge_of_all),
-        cmocka_unit_test(one_trace_keeps_its_numbers),
-        cmocka_unit_test(parts_that_cannot_be_are_none),
-        cmocka_unit_test(a_replay_of_hostile_parts_ends),
-        cmocka_unit_test(files_of_a_process_share_its_clock),
-        cmocka_unit_test(a_child_has_no_second_track_of_its_parent),
-        cmocka_unit_test(blobs_of_all_files_are_kept),
-        cmocka_unit_test(a_full_disk_leaves_what_was_there),
-        cmocka_unit_test(nothing_is_written_over_what_is_read),
-    };
-    return cmocka_run_group_tests(tests, folder_begin, folder_end);
+    return unit_run(folder_begin, folder_end);
 }

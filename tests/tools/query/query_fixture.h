@@ -12,7 +12,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit.h"
 #include <unistd.h>
 
 #include "tests/replay/reader/sbt_forge_events.h"

@@ -21,9 +21,8 @@ static loaded sample(void)
 
 /* ---- Functions ---------------------------------------------------------- */
 
-static void functions_give_what_was_computed_by_hand(void **state)
+UNIT_TEST(functions_give_what_was_computed_by_hand)
 {
-    (void)state;
     loaded a = sample();
     assert_rows(a.q,
                 "SELECT time_text(1500000), time_text(NULL), "
@@ -53,9 +52,30 @@ static void functions_give_what_was_computed_by_hand(void **state)
     loaded_close(&a);
 }
 
-static void names_are_read_as_people_do(void **state)
+UNIT_TEST(each_way_to_access_memory_has_its_name)
 {
-    (void)state;
+    uint64_t times[8], modes[8];
+    forge f;
+    forge_open(&f, 0);
+    forge_sample(&f, 0, 4, 0, 0, 0);
+    forge_track(&f, 2, 2, 0, 0, 0);
+    for (uint64_t i = 0; i < 8; i++)
+        times[i] = modes[i] = i;
+    forge_events(&f, 14, 2, 8, 0, 7);
+    forge_column(&f, 1, FORGE_PACK, FORGE_DELTA, times);
+    forge_column(&f, 10, FORGE_PACK, FORGE_PLAIN, modes);
+    forge_events_end(&f);
+    forge_finish(&f);
+    loaded a = loaded_of(&f);
+    forge_close(&f);
+    assert_rows(a.q, "SELECT mode FROM access",
+                "-\nread\nwrite\nread+write\n-\n"
+                "read, coarse\nwrite, coarse\nread+write, coarse\n");
+    loaded_close(&a);
+}
+
+UNIT_TEST(names_are_read_as_people_do)
+{
     loaded a = sample();
     assert_rows(a.q,
                 "SELECT short_name('void ns::f<int, g(1)>(char *)'), "
@@ -77,7 +97,7 @@ static void names_are_read_as_people_do(void **state)
 
 /* ---- What a query may not do -------------------------------------------- */
 
-static void a_query_reads_and_nothing_else(void **state)
+UNIT_TEST(a_query_reads_and_nothing_else)
 {
     static const char *const denied[] = {
         "ATTACH 'x.sqlite' AS x",
@@ -93,7 +113,6 @@ static void a_query_reads_and_nothing_else(void **state)
         "INSERT INTO name VALUES (1, 'x')",
         "ANALYZE",
     };
-    (void)state;
     loaded a = sample();
     for (size_t i = 0; i < sizeof denied / sizeof *denied; i++) {
         sqlite3_stmt *statement = NULL;
@@ -111,9 +130,8 @@ static void a_query_reads_and_nothing_else(void **state)
     loaded_close(&a);
 }
 
-static void an_interrupted_query_ends(void **state)
+UNIT_TEST(an_interrupted_query_ends)
 {
-    (void)state;
     loaded a = sample();
     query_interrupted = 1;
     assert_rows(a.q, "SELECT * FROM zone", "interrupted");
@@ -124,9 +142,8 @@ static void an_interrupted_query_ends(void **state)
 }
 
 // A signal stops the loops of tables; SQLite's own flag is for its own.
-static void a_signal_ends_what_tables_do(void **state)
+UNIT_TEST(a_signal_ends_what_tables_do)
 {
-    (void)state;
     loaded a = sample();
     cli_is_tool = true; // a library handles no signal
     query_interrupts_begin(a.q);
@@ -154,9 +171,8 @@ static void break_chunk(forge *f, uint8_t event)
     fail();
 }
 
-static void rows_of_damaged_chunks_are_missing_and_counted(void **state)
+UNIT_TEST(rows_of_damaged_chunks_are_missing_and_counted)
 {
-    (void)state;
     forge f;
     sample_forge(&f);
     break_chunk(&f, TS_EVENT_KERNEL);
@@ -176,9 +192,8 @@ static void rows_of_damaged_chunks_are_missing_and_counted(void **state)
 
 /* ---- Several files ------------------------------------------------------ */
 
-static void files_are_distinguished_by_path(void **state)
+UNIT_TEST(files_are_distinguished_by_path)
 {
-    (void)state;
     forge f;
     loaded a = { 0 };
     sample_forge(&f);
@@ -208,9 +223,8 @@ static void files_are_distinguished_by_path(void **state)
 
 /* ---- Databases ---------------------------------------------------------- */
 
-static void a_saved_database_has_every_row(void **state)
+UNIT_TEST(a_saved_database_has_every_row)
 {
-    (void)state;
     loaded a = sample();
     char path[100];
     snprintf(path, sizeof path, "%s.sqlite", a.path[0]);
@@ -241,9 +255,8 @@ static void a_saved_database_has_every_row(void **state)
     loaded_close(&a);
 }
 
-static void a_result_is_saved_alone(void **state)
+UNIT_TEST(a_result_is_saved_alone)
 {
-    (void)state;
     loaded a = sample();
     char path[100];
     snprintf(path, sizeof path, "%s.sqlite", a.path[0]);
@@ -270,16 +283,5 @@ static void a_result_is_saved_alone(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(functions_give_what_was_computed_by_hand),
-        cmocka_unit_test(names_are_read_as_people_do),
-        cmocka_unit_test(a_query_reads_and_nothing_else),
-        cmocka_unit_test(an_interrupted_query_ends),
-        cmocka_unit_test(a_signal_ends_what_tables_do),
-        cmocka_unit_test(rows_of_damaged_chunks_are_missing_and_counted),
-        cmocka_unit_test(files_are_distinguished_by_path),
-        cmocka_unit_test(a_saved_database_has_every_row),
-        cmocka_unit_test(a_result_is_saved_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -78,7 +78,6 @@ static void forge_calls(forge *f)
 static int begin(void **state)
 {
     forge f;
-    (void)state;
     forge_calls(&f);
     calls = loaded_of(&f);
     forge_close(&f);
@@ -98,7 +97,6 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-    (void)state;
     loaded_close(&calls);
     return 0;
 }
@@ -114,9 +112,8 @@ static uint64_t decoded(const char *sql)
 
 /* ---- Chunks ------------------------------------------------------------- */
 
-static void times_rule_out_chunks(void **state)
+UNIT_TEST(times_rule_out_chunks)
 {
-    (void)state;
     assert_int_equal(decoded("SELECT count(*) FROM api_call"), CHUNKS);
     // Chunk c holds starts from 1000 c to 1000 c + 1100.
     assert_int_equal(decoded("SELECT count(*) FROM api_call "
@@ -136,9 +133,8 @@ static void times_rule_out_chunks(void **state)
                      0);
 }
 
-static void tracks_and_kinds_rule_out_chunks(void **state)
+UNIT_TEST(tracks_and_kinds_rule_out_chunks)
 {
-    (void)state;
     // A third of the chunks that are not mixed, and the 8 that are.
     assert_int_equal(decoded("SELECT count(*) FROM api_call WHERE track = 1"),
                      19 + 8);
@@ -151,9 +147,8 @@ static void tracks_and_kinds_rule_out_chunks(void **state)
                      0);
 }
 
-static void a_limit_ends_the_reading(void **state)
+UNIT_TEST(a_limit_ends_the_reading)
 {
-    (void)state;
     assert_int_equal(decoded("SELECT * FROM api_call LIMIT 3"), 1);
     // In order of start: the next chunk may hold an earlier one, all of them
     // overlap.
@@ -166,7 +161,7 @@ static void a_limit_ends_the_reading(void **state)
 
 /* ---- Conditions --------------------------------------------------------- */
 
-static void conditions_pass_the_rows_that_sqlite_would(void **state)
+UNIT_TEST(conditions_pass_the_rows_that_sqlite_would)
 {
     static const char *const columns[] = { "start_ns", "end_ns", "duration_ns",
                                            "name",     "result", "correlation",
@@ -189,7 +184,6 @@ static void conditions_pass_the_rows_that_sqlite_would(void **state)
                                           "-9223372036854775808",
                                           "50.0" };
     static const char *const ops[] = { "=", "<", "<=", ">", ">=", "IS", "<>" };
-    (void)state;
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
         for (size_t v = 0; v < sizeof values / sizeof *values; v++)
             for (size_t o = 0; o < sizeof ops / sizeof *ops; o++) {
@@ -207,9 +201,8 @@ static void conditions_pass_the_rows_that_sqlite_would(void **state)
             }
 }
 
-static void patterns_pass_the_rows_that_sqlite_would(void **state)
+UNIT_TEST(patterns_pass_the_rows_that_sqlite_would)
 {
-    (void)state;
     assert_same(calls.q,
                 "SELECT count(*) FROM api_call WHERE name LIKE 'CALL\\_%1'",
                 "SELECT count(*) FROM plain WHERE name LIKE 'CALL\\_%1'");
@@ -237,9 +230,8 @@ static void patterns_pass_the_rows_that_sqlite_would(void **state)
                 "'(' is not a valid extended regular expression");
 }
 
-static void lists_and_alternatives_count_no_row_twice(void **state)
+UNIT_TEST(lists_and_alternatives_count_no_row_twice)
 {
-    (void)state;
     assert_same(calls.q,
                 "SELECT count(*), sum(duration_ns) FROM api_call WHERE name "
                 "IN ('call_1', 'call_2', 'call_1', 'x') AND result IN (1, 0)",
@@ -254,7 +246,7 @@ static void lists_and_alternatives_count_no_row_twice(void **state)
 
 /* ---- Orders and groups -------------------------------------------------- */
 
-static void orders_are_those_of_sqlite(void **state)
+UNIT_TEST(orders_are_those_of_sqlite)
 {
     static const char *const orders[] = {
         "start_ns, correlation, duration_ns",
@@ -266,7 +258,6 @@ static void orders_are_those_of_sqlite(void **state)
         "correlation DESC, start_ns, duration_ns, result",
         "thread, tid, stack, end_ns, start_ns, name, result"
     };
-    (void)state;
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
         char a[300], b[300];
         snprintf(a, sizeof a,
@@ -285,9 +276,8 @@ static void orders_are_those_of_sqlite(void **state)
     }
 }
 
-static void an_order_by_start_reads_what_overlaps(void **state)
+UNIT_TEST(an_order_by_start_reads_what_overlaps)
 {
-    (void)state;
     assert_same(calls.q, "SELECT start_ns FROM api_call ORDER BY start_ns",
                 "SELECT start_ns FROM plain ORDER BY start_ns");
     assert_same(calls.q,
@@ -297,14 +287,13 @@ static void an_order_by_start_reads_what_overlaps(void **state)
                 "ORDER BY start_ns");
 }
 
-static void groups_are_those_of_sqlite(void **state)
+UNIT_TEST(groups_are_those_of_sqlite)
 {
     static const char *const groups[] = {
         "name",   "thread", "name, thread",      "result, name",
         "track",  "stack",  "correlation",       "start_ns, name",
         "result", "tid",    "function_is_const", "duration_ns"
     };
-    (void)state;
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         const char *const by =
             strcmp(groups[i], "function_is_const") ? groups[i] : "process";
@@ -326,9 +315,8 @@ static void groups_are_those_of_sqlite(void **state)
     }
 }
 
-static void sites_of_one_name_are_one_group(void **state)
+UNIT_TEST(sites_of_one_name_are_one_group)
 {
-    (void)state;
     assert_rows(calls.q,
                 "SELECT count(*), count(DISTINCT name) FROM "
                 "(SELECT name FROM api_call GROUP BY name)",
@@ -337,9 +325,8 @@ static void sites_of_one_name_are_one_group(void **state)
 
 /* ---- Joins -------------------------------------------------------------- */
 
-static void joins_find_what_sqlite_would(void **state)
+UNIT_TEST(joins_find_what_sqlite_would)
 {
-    (void)state;
     const uint64_t before = calls.q->counts.indexes;
     assert_same(calls.q,
                 "SELECT count(*), sum(a.start_ns), sum(b.duration_ns) "
@@ -363,18 +350,5 @@ static void joins_find_what_sqlite_would(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_rule_out_chunks),
-        cmocka_unit_test(tracks_and_kinds_rule_out_chunks),
-        cmocka_unit_test(a_limit_ends_the_reading),
-        cmocka_unit_test(conditions_pass_the_rows_that_sqlite_would),
-        cmocka_unit_test(patterns_pass_the_rows_that_sqlite_would),
-        cmocka_unit_test(lists_and_alternatives_count_no_row_twice),
-        cmocka_unit_test(orders_are_those_of_sqlite),
-        cmocka_unit_test(an_order_by_start_reads_what_overlaps),
-        cmocka_unit_test(groups_are_those_of_sqlite),
-        cmocka_unit_test(sites_of_one_name_are_one_group),
-        cmocka_unit_test(joins_find_what_sqlite_would),
-    };
-    return cmocka_run_group_tests(tests, begin, end);
+    return unit_run(begin, end);
 }

@@ -28,7 +28,7 @@ static loaded imported_as_query(const char *source)
     "FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN CUPTI_ACTIVITY_KIND_RUNTIME r " \
     "ON r.correlationId = k.correlationId"
 
-static void queries_for_nsight_systems_give_the_same(void **state)
+UNIT_TEST(queries_for_nsight_systems_give_the_same)
 {
     static const char *const queries[] = {
         "SELECT s.value, count(*), sum(k.end - k.start), min(k.end - k.start) "
@@ -56,7 +56,6 @@ static void queries_for_nsight_systems_give_the_same(void **state)
         "count(*), sum(end - start), sum(returnValue) "
         "FROM CUPTI_ACTIVITY_KIND_RUNTIME GROUP BY 1, 2",
     };
-    (void)state;
     sqlite3 *db;
     assert_int_equal(sqlite3_open_v2(fixture_data("nsys/h100_2gpu_1s.sqlite"),
                                      &db, SQLITE_OPEN_READONLY, NULL),
@@ -106,11 +105,10 @@ static void check_table(query *q, const query_table *table)
     }
 }
 
-static void groups_of_real_traces_are_those_of_sqlite(void **state)
+UNIT_TEST(groups_of_real_traces_are_those_of_sqlite)
 {
     static const char *const traces[] = { "kineto/alexnet.json.gz",
                                           "rocm/mytrace.rpd.gz" };
-    (void)state;
     for (size_t i = 0; i < sizeof traces / sizeof *traces; i++) {
         loaded a = imported_as_query(traces[i]);
         const query_table *table;
@@ -123,9 +121,8 @@ static void groups_of_real_traces_are_those_of_sqlite(void **state)
 }
 
 // Rows by kind: what the reader counts.
-static void no_row_of_a_real_trace_is_missing(void **state)
+UNIT_TEST(no_row_of_a_real_trace_is_missing)
 {
-    (void)state;
     loaded a = imported_as_query("kineto/alexnet.json.gz");
     const ts_info *const info = a.q->files[0].trace.info;
     for (uint32_t kind = TS_EVENT_GPU_FIRST; kind < TS_EVENT_LIMIT; kind++) {
@@ -141,10 +138,5 @@ static void no_row_of_a_real_trace_is_missing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(queries_for_nsight_systems_give_the_same),
-        cmocka_unit_test(groups_of_real_traces_are_those_of_sqlite),
-        cmocka_unit_test(no_row_of_a_real_trace_is_missing),
-    };
-    return cmocka_run_group_tests(tests, fixture_begin, fixture_end);
+    return unit_run(fixture_begin, fixture_end);
 }

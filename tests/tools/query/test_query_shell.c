@@ -106,10 +106,11 @@ static int end(session *s)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void queries_of_several_lines_are_answered(void **state)
+UNIT_TEST(queries_of_several_lines_are_answered)
 {
-    (void)state;
     session *const s = begin();
+    wait_for(s, "ts-query: 1 trace. SQL ends with a semicolon; .help lists "
+                "commands.\r\n");
     wait_for_prompt(s, "ts-query> ");
     type(s, "SELECT name, count(*)\n");
     wait_for_prompt(s, "...> ");
@@ -122,7 +123,20 @@ static void queries_of_several_lines_are_answered(void **state)
     wait_for(s, "42,1");
     wait_for_prompt(s, "ts-query> ");
     type(s, ".nonsense\n");
-    wait_for(s, "unknown command");
+    wait_for(s, ".nonsense: unknown command; .help lists the commands");
+    wait_for_prompt(s, "ts-query> ");
+    type(s, ".mode xml\n");
+    wait_for(s, ".mode must be table, csv or json");
+    wait_for_prompt(s, "ts-query> ");
+    type(s, ".help\n");
+    wait_for(s,
+             "SQL statements end with a semicolon. Commands:\r\n"
+             "  .tables              list tables and views\r\n"
+             "  .schema [TABLE]      describe their columns, with units\r\n"
+             "  .mode [FORMAT]       print rows as table, csv or json; print "
+             "which\r\n"
+             "  .help                print this help\r\n"
+             "  .quit                quit, like Ctrl-D\r\n");
     wait_for_prompt(s, "ts-query> ");
     type(s, "SELECT nme FROM zone;\n");
     wait_for(s, "no such column: nme");
@@ -131,9 +145,8 @@ static void queries_of_several_lines_are_answered(void **state)
     assert_int_equal(end(s), CLI_OK);
 }
 
-static void ctrl_c_ends_a_query_and_not_the_session(void **state)
+UNIT_TEST(ctrl_c_ends_a_query_and_not_the_session)
 {
-    (void)state;
     session *const s = begin();
     wait_for_prompt(s, "ts-query> ");
     type(s, "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
@@ -153,9 +166,5 @@ static void ctrl_c_ends_a_query_and_not_the_session(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(queries_of_several_lines_are_answered),
-        cmocka_unit_test(ctrl_c_ends_a_query_and_not_the_session),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/unit.h"
 
 static char path[] = "/tmp/ts-launches-XXXXXX";
 static ts_writer *writer;
@@ -50,7 +50,7 @@ static void begin(void)
     ts_writer_track(writer, 2, &stream);
 }
 
-static void launches_are_known_by_their_names(void **state)
+UNIT_TEST(launches_are_known_by_their_names)
 {
     static const char *const launching[] = {
         "cudaLaunchKernel",   "cudaLaunchKernelExC",
@@ -61,7 +61,6 @@ static void launches_are_known_by_their_names(void **state)
     };
     static const char *const others[] = { "cudaMalloc", "cudaLaunchHostFunc",
                                           "cuGraphAddKernelNode", "" };
-    (void)state;
     begin();
     for (uint64_t i = 0; i < 10; i++)
         call(launching[i], i + 1, 0);
@@ -78,9 +77,8 @@ static void launches_are_known_by_their_names(void **state)
     assert_false(count.graphs);
 }
 
-static void a_call_that_failed_launched_nothing(void **state)
+UNIT_TEST(a_call_that_failed_launched_nothing)
 {
-    (void)state;
     begin();
     call("cudaLaunchKernel", 1, 98);
     call("cudaLaunchKernel", 2, 0);
@@ -92,9 +90,8 @@ static void a_call_that_failed_launched_nothing(void **state)
 }
 
 // The backend knows which they were; calls do not show it.
-static void launches_into_graphs_are_counted_as_such(void **state)
+UNIT_TEST(launches_into_graphs_are_counted_as_such)
 {
-    (void)state;
     begin();
     for (uint64_t i = 1; i < 8; i++)
         call("cudaLaunchKernel", i, 0);
@@ -115,18 +112,16 @@ static void launches_into_graphs_are_counted_as_such(void **state)
     assert_int_equal(count.into_graphs, 1);
 }
 
-static void without_calls_nothing_is_claimed(void **state)
+UNIT_TEST(without_calls_nothing_is_claimed)
 {
-    (void)state;
     begin();
     kernel(1);
     assert_int_equal(counted().called, 0);
 }
 
 // Each is told by its name and error, of all processes together.
-static void calls_that_failed_are_known_by_their_errors(void **state)
+UNIT_TEST(calls_that_failed_are_known_by_their_errors)
 {
-    (void)state;
     record_launches sum = { .called = 0 };
     begin();
     for (uint64_t i = 1; i < 4; i++)
@@ -151,9 +146,8 @@ static void calls_that_failed_are_known_by_their_errors(void **state)
     assert_int_equal(0, sum.failures[3].count);
 }
 
-static void more_errors_than_are_named_still_count(void **state)
+UNIT_TEST(more_errors_than_are_named_still_count)
 {
-    (void)state;
     record_launches sum = { .called = 0 };
     begin();
     for (uint64_t i = 1; i < 21; i++)
@@ -165,10 +159,9 @@ static void more_errors_than_are_named_still_count(void **state)
 }
 
 // Five were called, of which three are lost, calls or kernels.
-static void lost_calls_are_known_by_the_number_of_the_backend(void **state)
+UNIT_TEST(lost_calls_are_known_by_the_number_of_the_backend)
 {
-    (void)state;
-    for (int told = 1; told >= 0; told--) {
+    for (int reported = 1; reported >= 0; reported--) {
         begin();
         call("clEnqueueNDRangeKernel", 1, 0);
         call("clEnqueueNDRangeKernel", 2, 0);
@@ -176,19 +169,18 @@ static void lost_calls_are_known_by_the_number_of_the_backend(void **state)
         kernel(3);
         kernel(4);
         ts_writer_stall(writer, 1, TS_LOSS_DISK_FULL, 0, 5, 0, 0, 0);
-        if (told)
+        if (reported)
             ts_writer_metadata(writer, 0, "opencl.launches", TS_VALUE_INT, 5);
         const record_launches count = counted();
-        assert_int_equal(count.called, told ? 5 : 3);
+        assert_int_equal(count.called, reported ? 5 : 3);
         assert_int_equal(count.recorded, 3);
-        assert_int_equal(count.more, !told);
+        assert_int_equal(count.more, !reported);
     }
 }
 
 // What a backend could not see is no call.
-static void a_loss_of_a_backend_leaves_calls_as_they_are(void **state)
+UNIT_TEST(a_loss_of_a_backend_leaves_calls_as_they_are)
 {
-    (void)state;
     begin();
     call("cudaLaunchKernel", 1, 0);
     ts_writer_metadata(writer, 0, "cupti.launches", TS_VALUE_INT, 5);
@@ -201,16 +193,6 @@ static void a_loss_of_a_backend_leaves_calls_as_they_are(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(launches_are_known_by_their_names),
-        cmocka_unit_test(a_call_that_failed_launched_nothing),
-        cmocka_unit_test(launches_into_graphs_are_counted_as_such),
-        cmocka_unit_test(without_calls_nothing_is_claimed),
-        cmocka_unit_test(calls_that_failed_are_known_by_their_errors),
-        cmocka_unit_test(more_errors_than_are_named_still_count),
-        cmocka_unit_test(lost_calls_are_known_by_the_number_of_the_backend),
-        cmocka_unit_test(a_loss_of_a_backend_leaves_calls_as_they_are),
-    };
     close(mkstemp(path));
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

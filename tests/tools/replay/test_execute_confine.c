@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 #include "tools/replay/execute/execute.h"
 
 // What the process of kernels found.
@@ -43,7 +43,6 @@ static void put_file(const char *path)
 
 static int set_up(void **state)
 {
-    (void)state;
     snprintf(others, sizeof others, "/dev/shm/ts-test-%d", getpid());
     snprintf(cudas, sizeof cudas, "/dev/shm/cuda.shm.ts-test.%d", getpid());
     snprintf(made, sizeof made, "/dev/shm/ts-test-made-%d", getpid());
@@ -56,7 +55,6 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    (void)state;
     unlink(others);
     unlink(cudas);
     unlink(made);
@@ -132,18 +130,16 @@ static int confined(const ts_executor *executor, bool spaces)
     return WEXITSTATUS(status);
 }
 
-static void drivers_have_a_dev_shm_of_their_own(void **state)
+UNIT_TEST(drivers_have_a_dev_shm_of_their_own)
 {
-    (void)state;
     const int found = there ? confined(&cuda, true) : 0;
     if (!(found & OWN)) skip();
     assert_int_equal(OWN | MADE, found & ~(FILES | THREADS));
     assert_int_not_equal(0, access(made, F_OK));
 }
 
-static void where_they_cannot_only_files_by_name_are_written(void **state)
+UNIT_TEST(where_they_cannot_only_files_by_name_are_written)
 {
-    (void)state;
     const int found = there ? confined(&cuda, false) : 128;
     if (found == 128) skip(); // no seccomp
     assert_false(found & OWN);
@@ -151,9 +147,8 @@ static void where_they_cannot_only_files_by_name_are_written(void **state)
     assert_int_equal(FILES | WROTE_CUDAS, found & ~THREADS);
 }
 
-static void the_vdev_has_nothing_to_write_there(void **state)
+UNIT_TEST(the_vdev_has_nothing_to_write_there)
 {
-    (void)state;
     const int found = there ? confined(&vdev, true) : 0;
     assert_false(found & OWN);
     if (!(found & FILES)) skip();
@@ -161,9 +156,8 @@ static void the_vdev_has_nothing_to_write_there(void **state)
 }
 
 // CUDA's driver does not start without.
-static void drivers_name_their_threads_and_nobody_elses(void **state)
+UNIT_TEST(drivers_name_their_threads_and_nobody_elses)
 {
-    (void)state;
     const int own = confined(&cuda, true), shared = confined(&cuda, false);
     if (!(own & FILES)) skip();
     assert_int_equal(NAMED, own & THREADS);
@@ -172,11 +166,5 @@ static void drivers_name_their_threads_and_nobody_elses(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(drivers_name_their_threads_and_nobody_elses),
-        cmocka_unit_test(drivers_have_a_dev_shm_of_their_own),
-        cmocka_unit_test(where_they_cannot_only_files_by_name_are_written),
-        cmocka_unit_test(the_vdev_has_nothing_to_write_there),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return unit_run(set_up, tear_down);
 }

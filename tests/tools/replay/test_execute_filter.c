@@ -17,7 +17,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 #include "tools/replay/execute/filter.h"
 
 #if defined(__x86_64__)
@@ -81,7 +81,7 @@ static void make(uint32_t more)
     assert_true(count > 0 && count < EXECUTE_FILTER_MOST);
 }
 
-static void what_reaches_others_is_refused(void **state)
+UNIT_TEST(what_reaches_others_is_refused)
 {
     static const long refused[] = {
         SYS_accept4,
@@ -129,7 +129,6 @@ static void what_reaches_others_is_refused(void **state)
         452,
         463,
     };
-    (void)state;
     for (uint32_t more = 0; more < 4; more++) {
         make(more);
         for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
@@ -138,7 +137,7 @@ static void what_reaches_others_is_refused(void **state)
     }
 }
 
-static void what_kernels_and_drivers_do_is_allowed(void **state)
+UNIT_TEST(what_kernels_and_drivers_do_is_allowed)
 {
     static const long allowed[] = {
         SYS_read,     SYS_write,        SYS_openat,    SYS_close,
@@ -148,7 +147,6 @@ static void what_kernels_and_drivers_do_is_allowed(void **state)
         SYS_eventfd2, SYS_ftruncate,    SYS_mkdirat,   SYS_unlinkat,
         SYS_ppoll,    SYS_memfd_create, SYS_getrandom, SYS_rt_sigaction,
     };
-    (void)state;
     for (uint32_t more = 0; more < 4; more++) {
         make(more);
         for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
@@ -157,9 +155,8 @@ static void what_kernels_and_drivers_do_is_allowed(void **state)
     }
 }
 
-static void numbers_of_another_processor_are_no_calls(void **state)
+UNIT_TEST(numbers_of_another_processor_are_no_calls)
 {
-    (void)state;
     make(EXECUTE_PROGRAMS);
     assert_int_equal(ENOSYS, call_on((uint32_t)OTHER, SYS_read, 0, 0));
     assert_int_equal(ENOSYS, call_on(AUDIT_ARCH_I386, 3, 0, 0));
@@ -167,9 +164,8 @@ static void numbers_of_another_processor_are_no_calls(void **state)
     assert_int_equal(ENOSYS, call(-1, 0, 0));
 }
 
-static void only_opencl_starts_programs(void **state)
+UNIT_TEST(only_opencl_starts_programs)
 {
-    (void)state;
     make(EXECUTE_PROGRAMS);
     assert_int_equal(ALLOWED, call(SYS_execve, 0, 0));
     assert_int_equal(ALLOWED, call(SYS_clone, 0, 0));
@@ -183,9 +179,8 @@ static void only_opencl_starts_programs(void **state)
 #endif
 }
 
-static void threads_are_made_and_spaces_are_not(void **state)
+UNIT_TEST(threads_are_made_and_spaces_are_not)
 {
-    (void)state;
     for (uint32_t more = 0; more < 4; more++) {
         make(more);
         assert_int_equal(ALLOWED, call(SYS_clone, CLONE_THREAD | CLONE_VM, 0));
@@ -195,9 +190,8 @@ static void threads_are_made_and_spaces_are_not(void **state)
     }
 }
 
-static void signals_and_limits_are_this_process_s_own(void **state)
+UNIT_TEST(signals_and_limits_are_this_process_s_own)
 {
-    (void)state;
     make(0);
     assert_int_equal(ALLOWED, call(SYS_kill, SELF, 9));
     assert_int_equal(EPERM, call(SYS_kill, SELF + 1, 9));
@@ -210,9 +204,8 @@ static void signals_and_limits_are_this_process_s_own(void **state)
     assert_int_equal(EPERM, call(SYS_prlimit64, 1, 0));
 }
 
-static void nobody_types_into_the_terminal_or_is_sent_signals(void **state)
+UNIT_TEST(nobody_types_into_the_terminal_or_is_sent_signals)
 {
-    (void)state;
     make(0);
     assert_int_equal(EPERM, call(SYS_ioctl, 0, TIOCSTI));
     assert_int_equal(EPERM, call(SYS_ioctl, 0, 0x541C));
@@ -223,10 +216,9 @@ static void nobody_types_into_the_terminal_or_is_sent_signals(void **state)
     assert_int_equal(ALLOWED, call(SYS_fcntl, 3, F_SETFD));
 }
 
-static void sockets_are_of_cuda_and_reach_nobody(void **state)
+UNIT_TEST(sockets_are_local_and_reach_nobody)
 {
     static const uint64_t types[] = { SOCK_STREAM, SOCK_DGRAM, SOCK_RAW };
-    (void)state;
     make(EXECUTE_PROGRAMS);
     assert_int_equal(EPERM, call(SYS_socket, AF_UNIX, SOCK_SEQPACKET));
     assert_int_equal(EPERM, call(SYS_connect, 3, 0));
@@ -247,15 +239,5 @@ static void sockets_are_of_cuda_and_reach_nobody(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_reaches_others_is_refused),
-        cmocka_unit_test(sockets_are_of_cuda_and_reach_nobody),
-        cmocka_unit_test(what_kernels_and_drivers_do_is_allowed),
-        cmocka_unit_test(numbers_of_another_processor_are_no_calls),
-        cmocka_unit_test(only_opencl_starts_programs),
-        cmocka_unit_test(threads_are_made_and_spaces_are_not),
-        cmocka_unit_test(signals_and_limits_are_this_process_s_own),
-        cmocka_unit_test(nobody_types_into_the_terminal_or_is_sent_signals),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -102,7 +102,7 @@ static void assert_captures(const int *expected, size_t count)
     find(events, COUNT_OF(events), taken, COUNT_OF(taken))
 #define ASSERT_CAPTURES(of) assert_captures(of, COUNT_OF(of))
 
-static void the_record_of_a_wait_is_no_operation(void **state)
+UNIT_TEST(the_record_of_a_wait_is_no_operation)
 {
     static const written events[] = { { TS_EVENT_KERNEL, STREAM, 1 },
                                       { TS_EVENT_EVENT_RECORD, STREAM, 1 },
@@ -111,7 +111,6 @@ static void the_record_of_a_wait_is_no_operation(void **state)
     static const written taken[] = { { TS_EVENT_KERNEL, STREAM, 1 },
                                      { TS_EVENT_MEMCPY, STREAM, 2 } };
     static const int expected[] = { 0, NONE, NONE, 1 };
-    (void)state;
     FIND(events, taken);
     ASSERT_CAPTURES(expected);
     assert_true(row_of(1)->order);
@@ -120,7 +119,7 @@ static void the_record_of_a_wait_is_no_operation(void **state)
     end();
 }
 
-static void events_alone_leave_their_capture_without_a_row(void **state)
+UNIT_TEST(events_alone_leave_their_capture_without_a_row)
 {
     static const written events[] = { { TS_EVENT_EVENT_RECORD, STREAM, 1 },
                                       { TS_EVENT_KERNEL, STREAM, 2 },
@@ -129,7 +128,6 @@ static void events_alone_leave_their_capture_without_a_row(void **state)
     static const written taken[] = { { TS_EVENT_KERNEL, STREAM, 1 },
                                      { TS_EVENT_KERNEL, STREAM, 3 } };
     static const int expected[] = { NONE, NONE, NONE, NONE };
-    (void)state;
     FIND(events, taken);
     ASSERT_CAPTURES(expected);
     assert_int_equal(2, job.missing);
@@ -137,7 +135,7 @@ static void events_alone_leave_their_capture_without_a_row(void **state)
     end();
 }
 
-static void a_driver_may_do_something_else_and_in_parts(void **state)
+UNIT_TEST(a_driver_may_do_something_else_and_in_parts)
 {
     // A set that ran as two kernels, beside a copy of the same call.
     static const written events[] = { { TS_EVENT_KERNEL, STREAM, 5 },
@@ -147,7 +145,6 @@ static void a_driver_may_do_something_else_and_in_parts(void **state)
     static const written taken[] = { { TS_EVENT_MEMCPY, STREAM, 5 },
                                      { TS_EVENT_MEMSET, STREAM, 5 } };
     static const int expected[] = { 1, NONE, 0, NONE };
-    (void)state;
     FIND(events, taken);
     ASSERT_CAPTURES(expected);
     assert_true(row_of(1)->piece);
@@ -156,20 +153,19 @@ static void a_driver_may_do_something_else_and_in_parts(void **state)
     end();
 }
 
-static void two_captures_never_share_a_row(void **state)
+UNIT_TEST(two_captures_never_share_a_row)
 {
     static const written events[] = { { TS_EVENT_KERNEL, STREAM, 4 } };
     static const written taken[] = { { TS_EVENT_KERNEL, STREAM, 4 },
                                      { TS_EVENT_KERNEL, STREAM, 4 } };
     static const int expected[] = { 0 };
-    (void)state;
     FIND(events, taken);
     ASSERT_CAPTURES(expected);
     assert_int_equal(1, job.missing);
     end();
 }
 
-static void one_row_stands_for_a_launch_of_a_graph(void **state)
+UNIT_TEST(one_row_stands_for_a_launch_of_a_graph)
 {
     static const written events[] = { { TS_EVENT_KERNEL, OTHER, 9 },
                                       { TS_EVENT_EVENT_RECORD, STREAM, 9 },
@@ -177,7 +173,6 @@ static void one_row_stands_for_a_launch_of_a_graph(void **state)
                                       { TS_EVENT_KERNEL, STREAM, 9 } };
     static const written taken[] = { { TS_EVENT_GRAPH_LAUNCH, STREAM, 9 } };
     static const int expected[] = { NONE, NONE, 0, NONE };
-    (void)state;
     FIND(events, taken);
     ASSERT_CAPTURES(expected);
     assert_true(row_of(0)->piece);
@@ -189,12 +184,5 @@ static void one_row_stands_for_a_launch_of_a_graph(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_record_of_a_wait_is_no_operation),
-        cmocka_unit_test(events_alone_leave_their_capture_without_a_row),
-        cmocka_unit_test(a_driver_may_do_something_else_and_in_parts),
-        cmocka_unit_test(two_captures_never_share_a_row),
-        cmocka_unit_test(one_row_stands_for_a_launch_of_a_graph),
-    };
-    return cmocka_run_group_tests(tests, folder_begin, folder_end);
+    return unit_run(folder_begin, folder_end);
 }

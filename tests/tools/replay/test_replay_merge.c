@@ -8,7 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <unistd.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 enum { UNDEFINED = 6 };
 
@@ -17,7 +17,6 @@ static char paths[2][64], merged[64];
 
 static int make_paths(void **state)
 {
-    (void)state;
     if (!mkdtemp(folder)) return -1;
     for (int i = 0; i < 2; i++)
         snprintf(paths[i], sizeof paths[i], "%s/%d.sbt", folder, i);
@@ -27,7 +26,6 @@ static int make_paths(void **state)
 
 static int remove_paths(void **state)
 {
-    (void)state;
     for (int i = 0; i < 2; i++)
         unlink(paths[i]);
     unlink(merged);
@@ -102,9 +100,8 @@ static size_t read_values(ts_event_kind kind, bool ids, uint64_t *values,
     return count;
 }
 
-static void ids_of_two_files_stay_separate(void **state)
+UNIT_TEST(ids_of_two_files_stay_separate)
 {
-    (void)state;
     const ts_event_kind kinds[] = { TS_EVENT_EVENT_RECORD, TS_EVENT_FLOW };
     put_trace(paths[0], 3);
     put_trace(paths[1], 3);
@@ -117,9 +114,8 @@ static void ids_of_two_files_stay_separate(void **state)
     }
 }
 
-static void an_undefined_track_is_no_track_of_another_file(void **state)
+UNIT_TEST(an_undefined_track_is_no_track_of_another_file)
 {
-    (void)state;
     uint64_t tracks[4];
     put_trace(paths[0], UNDEFINED);
     put_trace(paths[1], 3);
@@ -132,9 +128,5 @@ static void an_undefined_track_is_no_track_of_another_file(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ids_of_two_files_stay_separate),
-        cmocka_unit_test(an_undefined_track_is_no_track_of_another_file),
-    };
-    return cmocka_run_group_tests(tests, make_paths, remove_paths);
+    return unit_run(make_paths, remove_paths);
 }

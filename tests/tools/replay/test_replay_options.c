@@ -12,7 +12,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <unistd.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 enum { PROCESS = 1, MAIN = 2, OTHER = 3, DEVICE = 10, STREAM = 11 };
 static char path[] = "/tmp/ts_choose_XXXXXX";
@@ -49,7 +49,6 @@ static void kernel(ts_writer *w, uint32_t thread, int64_t call,
 
 static int make_trace(void **state)
 {
-    (void)state;
     ts_writer *w;
     const ts_writer_desc desc = { .path = path };
     const int fd = mkstemp(path);
@@ -84,7 +83,6 @@ static int make_trace(void **state)
 
 static int remove_trace(void **state)
 {
-    (void)state;
     return unlink(path);
 }
 
@@ -113,9 +111,8 @@ static int chosen(const char *ops, const char *zones)
     return bits;
 }
 
-static void operations_are_counted_from_0_with_both_ends(void **state)
+UNIT_TEST(operations_are_counted_from_0_with_both_ends)
 {
-    (void)state;
     assert_int_equal(0x3ff, chosen("..", NULL));
     assert_int_equal(1 << 3, chosen("3", NULL));
     assert_int_equal(1 << 3, chosen("3..3", NULL));
@@ -125,47 +122,35 @@ static void operations_are_counted_from_0_with_both_ends(void **state)
     assert_int_equal(0, chosen("10..", NULL));
 }
 
-static void other_ranges_are_refused(void **state)
+UNIT_TEST(other_ranges_are_refused)
 {
-    (void)state;
     const char *const wrong[] = { "",   "4..3", "a..b",  "1...2",
                                   "-1", "1..x", "..1..2" };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(-1, chosen(wrong[i], NULL));
 }
 
-static void every_instance_of_a_zone_counts_on_the_launching_thread(void **s)
+UNIT_TEST(every_instance_of_a_zone_counts_on_the_launching_thread)
 {
-    (void)s;
     assert_int_equal(1 << 1 | 1 << 2 | 1 << 5 | 1 << 6, chosen(NULL, "step"));
     assert_int_equal(1 << 2 | 1 << 9, chosen(NULL, "inner"));
     assert_int_equal(1 << 3, chosen(NULL, "other"));
 }
 
-static void names_may_be_several_patterns_or_hold_a_comma(void **state)
+UNIT_TEST(names_may_be_several_patterns_or_hold_a_comma)
 {
-    (void)state;
     assert_int_equal(1 << 2 | 1 << 3 | 1 << 9, chosen(NULL, "inner,other"));
     assert_int_equal(1 << 1 | 1 << 2 | 1 << 5 | 1 << 6, chosen(NULL, "s*p"));
     assert_int_equal(1 << 8, chosen(NULL, "a,b"));
     assert_int_equal(-1, chosen(NULL, "nothing"));
 }
 
-static void both_must_hold(void **state)
+UNIT_TEST(both_must_hold)
 {
-    (void)state;
     assert_int_equal(1 << 2 | 1 << 5, chosen("2..5", "step"));
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(operations_are_counted_from_0_with_both_ends),
-        cmocka_unit_test(other_ranges_are_refused),
-        cmocka_unit_test(
-            every_instance_of_a_zone_counts_on_the_launching_thread),
-        cmocka_unit_test(names_may_be_several_patterns_or_hold_a_comma),
-        cmocka_unit_test(both_must_hold),
-    };
-    return cmocka_run_group_tests(tests, make_trace, remove_trace);
+    return unit_run(make_trace, remove_trace);
 }

@@ -12,7 +12,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <unistd.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 static uint64_t next(uint64_t *state)
 {
@@ -58,9 +58,8 @@ static uint32_t check_common(uint32_t n, uint32_t m)
     return common;
 }
 
-static void short_sequences_have_the_longest_common_subsequence(void **state)
+UNIT_TEST(short_sequences_have_the_longest_common_subsequence)
 {
-    (void)state;
     uint64_t random = 5;
     for (int round = 0; round < 3000; round++) {
         const uint32_t n = (uint32_t)(next(&random) % 40);
@@ -74,9 +73,8 @@ static void short_sequences_have_the_longest_common_subsequence(void **state)
     }
 }
 
-static void edited_sequences_have_the_longest_common_subsequence(void **state)
+UNIT_TEST(edited_sequences_have_the_longest_common_subsequence)
 {
-    (void)state;
     uint64_t random = 7;
     for (uint32_t edits = 0; edits < 400; edits += 23) {
         uint32_t m = 0;
@@ -93,9 +91,8 @@ static void edited_sequences_have_the_longest_common_subsequence(void **state)
 
 // So different that the search is bounded: the answer is a common sequence,
 // though perhaps not the longest.
-static void quite_different_sequences_end_soon(void **state)
+UNIT_TEST(quite_different_sequences_end_soon)
 {
-    (void)state;
     enum { COUNT = 200000 };
     uint32_t *const x = malloc(2 * COUNT * sizeof *x);
     bool *const marks = malloc(2 * COUNT);
@@ -227,9 +224,8 @@ static void only(const verify_report *r, verify_what what)
     assert_false(verify_is_same(r));
 }
 
-static void timing_alone_is_no_difference(void **state)
+UNIT_TEST(timing_alone_is_no_difference)
 {
-    (void)state;
     verify_report r;
     COMPARE(&r, usual, usual, 0);
     assert_true(verify_is_same(&r));
@@ -242,9 +238,8 @@ static void timing_alone_is_no_difference(void **state)
     done(&r);
 }
 
-static void streams_of_other_numbers_match_by_first_use(void **state)
+UNIT_TEST(streams_of_other_numbers_match_by_first_use)
 {
-    (void)state;
     verify_report r;
     COMPARE(&r, usual, usual, 100);
     assert_true(verify_is_same(&r));
@@ -252,9 +247,8 @@ static void streams_of_other_numbers_match_by_first_use(void **state)
     done(&r);
 }
 
-static void one_extra_operation_is_one_difference(void **state)
+UNIT_TEST(one_extra_operation_is_one_difference)
 {
-    (void)state;
     static const row more[] = { K(0, "a", 1), K(0, "b", 1), M(1, 64),
                                 K(0, "x", 1), K(0, "a", 1), K(1, "c", 8),
                                 K(0, "d", 1), M(1, 64) };
@@ -268,9 +262,8 @@ static void one_extra_operation_is_one_difference(void **state)
     done(&r);
 }
 
-static void other_arguments_are_content(void **state)
+UNIT_TEST(other_arguments_are_content)
 {
-    (void)state;
     static const row grid[] = { K(0, "a", 1), K(0, "b", 2), M(1, 64),
                                 K(0, "a", 1), K(1, "c", 8), K(0, "d", 1),
                                 M(1, 64) };
@@ -292,9 +285,8 @@ static void other_arguments_are_content(void **state)
     done(&r);
 }
 
-static void another_place_is_order_and_another_stream_is_a_move(void **state)
+UNIT_TEST(another_place_is_order_and_another_stream_is_a_move)
 {
-    (void)state;
     static const row later[] = { K(0, "a", 1), M(1, 64),     K(0, "a", 1),
                                  K(1, "c", 8), K(0, "b", 1), K(0, "d", 1),
                                  M(1, 64) };
@@ -311,9 +303,8 @@ static void another_place_is_order_and_another_stream_is_a_move(void **state)
 }
 
 // A sync starts when the host gets there, before or after what is running.
-static void where_a_sync_stands_among_work_is_timing(void **state)
+UNIT_TEST(where_a_sync_stands_among_work_is_timing)
 {
-    (void)state;
     static const row early[] = { K(0, "a", 1),
                                  { TS_EVENT_STREAM_SYNC, 0, 0, 0, NULL },
                                  K(0, "b", 1) };
@@ -335,9 +326,8 @@ static const row groups[] = { C("AllReduce", 70), C("AllGather", 71),
                               C("AllReduce", 0) };
 
 // 900 stands for 70, 90 for 71.
-static void communicators_may_have_other_numbers(void **state)
+UNIT_TEST(communicators_may_have_other_numbers)
 {
-    (void)state;
     static const row other[] = { C("AllReduce", 900), C("AllGather", 90),
                                  C("AllReduce", 900), C("AllReduce", 90),
                                  C("AllReduce", 5) };
@@ -354,9 +344,8 @@ static void communicators_may_have_other_numbers(void **state)
     done(&r);
 }
 
-static void a_collective_among_others_is_content(void **state)
+UNIT_TEST(a_collective_among_others_is_content)
 {
-    (void)state;
     static const row wrong[] = { C("AllReduce", 900), C("AllGather", 90),
                                  C("AllReduce", 90), C("AllReduce", 90),
                                  C("AllReduce", 0) };
@@ -381,9 +370,8 @@ static void a_collective_among_others_is_content(void **state)
 }
 
 // The earliest comes first, whatever stream it is on.
-static void differences_come_in_order_of_time(void **state)
+UNIT_TEST(differences_come_in_order_of_time)
 {
-    (void)state;
     static const row two[] = { K(0, "a", 1), K(0, "b", 1), M(1, 63),
                                K(0, "a", 1), K(1, "c", 8), K(0, "d", 9),
                                M(1, 64) };
@@ -397,7 +385,6 @@ static void differences_come_in_order_of_time(void **state)
 
 static int make_paths(void **state)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         const int fd = mkstemp(paths[i]);
         if (fd < 0) return -1;
@@ -408,25 +395,10 @@ static int make_paths(void **state)
 
 static int remove_paths(void **state)
 {
-    (void)state;
     return unlink(paths[0]) | unlink(paths[1]);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(short_sequences_have_the_longest_common_subsequence),
-        cmocka_unit_test(edited_sequences_have_the_longest_common_subsequence),
-        cmocka_unit_test(quite_different_sequences_end_soon),
-        cmocka_unit_test(timing_alone_is_no_difference),
-        cmocka_unit_test(streams_of_other_numbers_match_by_first_use),
-        cmocka_unit_test(one_extra_operation_is_one_difference),
-        cmocka_unit_test(other_arguments_are_content),
-        cmocka_unit_test(another_place_is_order_and_another_stream_is_a_move),
-        cmocka_unit_test(where_a_sync_stands_among_work_is_timing),
-        cmocka_unit_test(communicators_may_have_other_numbers),
-        cmocka_unit_test(a_collective_among_others_is_content),
-        cmocka_unit_test(differences_come_in_order_of_time),
-    };
-    return cmocka_run_group_tests(tests, make_paths, remove_paths);
+    return unit_run(make_paths, remove_paths);
 }

@@ -10,9 +10,8 @@ static const cli_tool tool = { .name = "test" };
 
 /* ---- Texts -------------------------------------------------------------- */
 
-static void factors_are_exact(void **state)
+UNIT_TEST(factors_are_exact)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint32_t num, den;
@@ -42,9 +41,8 @@ static whatif parsed(const char *text)
     return w;
 }
 
-static void texts_are_parsed(void **state)
+UNIT_TEST(texts_are_parsed)
 {
-    (void)state;
     whatif w = parsed("scale a=b=1/2"); // the last = is ours
     assert_int_equal(0, regexec(&w.regex, "xa=by", 0, NULL, 0));
     assert_int_equal(2, w.factor.den);
@@ -107,9 +105,8 @@ static scene three_steps(void)
 
 /* ---- Figures ------------------------------------------------------------ */
 
-static void each_what_if_is_compared_with_the_unchanged_model(void **state)
+UNIT_TEST(each_what_if_is_compared_with_the_unchanged_model)
 {
-    (void)state;
     scene s = three_steps();
     whatif list[] = { parsed("scale kernel~gemm=1/2"), parsed("host 0.5"),
                       parsed("scale conv=2") };
@@ -148,9 +145,8 @@ static void each_what_if_is_compared_with_the_unchanged_model(void **state)
 }
 
 // Names of NCCL's kernels begin so, and what it does has another name.
-static void a_collective_goes_by_its_kernel_too(void **state)
+UNIT_TEST(a_collective_goes_by_its_kernel_too)
 {
-    (void)state;
     scene s = { .count = 0 };
     begin(&s);
     collective_of(&s, 77, 2, 0, 100, 50); // all_reduce, by "ring"
@@ -185,9 +181,8 @@ static void a_collective_goes_by_its_kernel_too(void **state)
     close_scene(&s);
 }
 
-static void steps_add_up_to_the_makespan(void **state)
+UNIT_TEST(steps_add_up_to_the_makespan)
 {
-    (void)state;
     scene s = three_steps();
     assert_int_equal(TS_OK, ts_replay_run(s.replay, NULL));
     const ts_step *steps;
@@ -209,9 +204,43 @@ static void steps_add_up_to_the_makespan(void **state)
     close_scene(&s);
 }
 
-static void a_straggler_holds_up_every_rank(void **state)
+// Twelve steps are printed, and similar names for a name that nothing has.
+UNIT_TEST(a_report_is_short)
 {
-    (void)state;
+    scene s = { .count = 0 };
+    begin(&s);
+    for (int64_t i = 0; i < 14; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "ProfilerStep#%d", (int)i);
+        launch_call(&s, 100 * i, (uint64_t)i + 1);
+        kernel(&s, "gemm_128", 0, 100 * i + 6, 10, (uint64_t)i + 1);
+        step_zone(&s, name, 100 * i);
+    }
+    end(&s);
+    play(&s);
+    whatif list[] = { parsed("host 1"), parsed("remove gemm_127") };
+    whatif_report report;
+    char *text = NULL;
+    size_t size;
+    FILE *const out = open_memstream(&text, &size);
+    assert_int_equal(TS_OK, whatif_run(s.replay, list, 2, &report));
+    whatif_print(out, &report);
+    assert_int_equal(0, fclose(out));
+    assert_non_null(strstr(text, "    ProfilerStep#11  100.0 us  no change\n"
+                                 "    and 2 more steps\n"));
+    assert_null(strstr(text, "ProfilerStep#12"));
+    assert_non_null(
+        strstr(text, "    no operation matches: no name contains this; similar "
+                     "names:\n        gemm_128\n"));
+    free(text);
+    whatif_report_close(&report);
+    for (size_t i = 0; i < 2; i++)
+        whatif_close(&list[i]);
+    close_scene(&s);
+}
+
+UNIT_TEST(a_straggler_holds_up_every_rank)
+{
     scene s = { .count = 0 };
     for (int rank = 0; rank < 2; rank++) {
         begin(&s);
@@ -241,9 +270,8 @@ static void a_straggler_holds_up_every_rank(void **state)
     close_scene(&s);
 }
 
-static void streams_are_found_by_number_on_each_device(void **state)
+UNIT_TEST(streams_are_found_by_number_on_each_device)
 {
-    (void)state;
     scene s = { .count = 0 };
     begin(&s);
     kernel(&s, "a", 0, 0, 10, 0);
@@ -264,9 +292,8 @@ static void streams_are_found_by_number_on_each_device(void **state)
 }
 
 // A factor alone is of time, wherever it stands; what was assumed is said.
-static void factors_have_one_meaning(void **state)
+UNIT_TEST(factors_have_one_meaning)
 {
-    (void)state;
     static const char *const said[][2] = {
         { "network 0.5", "transfers take half as long" },
         { "network 2", "transfers take twice as long" },
@@ -292,15 +319,5 @@ static void factors_have_one_meaning(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(factors_have_one_meaning),
-        cmocka_unit_test(factors_are_exact),
-        cmocka_unit_test(texts_are_parsed),
-        cmocka_unit_test(each_what_if_is_compared_with_the_unchanged_model),
-        cmocka_unit_test(a_collective_goes_by_its_kernel_too),
-        cmocka_unit_test(steps_add_up_to_the_makespan),
-        cmocka_unit_test(a_straggler_holds_up_every_rank),
-        cmocka_unit_test(streams_are_found_by_number_on_each_device),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

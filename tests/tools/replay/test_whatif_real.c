@@ -174,9 +174,8 @@ static void check(const char *name)
 }
 
 #define TRACE(function, name) \
-    static void function(void **state) \
+    UNIT_TEST(function) \
     { \
-        (void)state; \
         check(name); \
     }
 TRACE(what_ifs_of_alexnet_are_plausible, "kineto/alexnet.json.gz")
@@ -195,19 +194,7 @@ TRACE(what_ifs_of_a_task_graph_are_plausible,
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_ifs_of_alexnet_are_plausible),
-        cmocka_unit_test(what_ifs_of_dependent_launches_are_plausible),
-        cmocka_unit_test(what_ifs_of_eight_ranks_are_plausible),
-        cmocka_unit_test(what_ifs_of_events_and_syncs_are_plausible),
-        cmocka_unit_test(what_ifs_of_inference_are_plausible),
-        cmocka_unit_test(what_ifs_of_a_simple_addition_are_plausible),
-        cmocka_unit_test(what_ifs_of_many_waits_are_plausible),
-        cmocka_unit_test(what_ifs_of_two_gpus_are_plausible),
-        cmocka_unit_test(what_ifs_of_graph_launches_are_plausible),
-        cmocka_unit_test(what_ifs_of_a_task_graph_are_plausible),
-    };
-    return cmocka_run_group_tests(tests, fixture_begin, fixture_end);
+    return unit_run(fixture_begin, fixture_end);
 }
 
 #else

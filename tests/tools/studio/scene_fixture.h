@@ -37,6 +37,16 @@ static inline staged staged_late(void)
     return t;
 }
 
+// Zones "zone 0", "zone 1", ... of 5 ns each, one each 10 ns.
+static inline void staged_zones(staged *t, int count)
+{
+    char name[32];
+    for (int i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "zone %d", i);
+        made_zone(&t->m, HOST, name, 10 * i, 10 * i + 5);
+    }
+}
+
 static inline void staged_close(staged *t)
 {
     scene_close(t->s);
@@ -58,6 +68,53 @@ static inline uint32_t staged_row(const staged *t, scene_row_type type,
 static inline const char *staged_label(const staged *t, uint32_t label)
 {
     return scene_label_at(t->s, label)->text.text;
+}
+
+// Works until there is nothing more to do.
+static inline void staged_work(scene *s)
+{
+    for (int slices = 0; scene_is_behind(s); slices++) {
+        scene_work(s);
+        assert_true(slices < 1000);
+    }
+}
+
+/* ---- What is drawn ------------------------------------------------------- */
+
+enum { CANVAS_MOST = 400 }; // pixels
+
+typedef struct canvas {
+    scene_view v; // free v.boxes
+    uint8_t busy[CANVAS_MOST], hue[CANVAS_MOST];
+    float low[CANVAS_MOST], high[CANVAS_MOST];
+} canvas;
+
+static inline void canvas_draw(scene *s, canvas *c, uint32_t row,
+                               int64_t from_ns, int64_t to_ns, uint32_t pixels)
+{
+    memset(c, 0, sizeof *c);
+    c->v = (scene_view){ .from_ns = from_ns,
+                         .to_ns = to_ns,
+                         .pixels = pixels,
+                         .busy = c->busy,
+                         .hue = c->hue,
+                         .low = c->low,
+                         .high = c->high };
+    assert_int_equal(TS_OK, scene_draw(s, row, &c->v));
+}
+
+/* ---- What is told of an event -------------------------------------------- */
+
+typedef struct facts {
+    char text[1024]; // "name=value;" each
+} facts;
+
+static inline void add_fact(const char *name, ts_text value, void *user)
+{
+    facts *const to = user;
+    const size_t size = strlen(to->text);
+    snprintf(to->text + size, sizeof to->text - size, "%s=%.*s;", name,
+             (int)value.size, value.text);
 }
 
 #endif // SCENE_FIXTURE_H

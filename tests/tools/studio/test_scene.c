@@ -4,36 +4,15 @@
 #include "tests/tools/studio/scene_fixture.h"
 #include "tools/studio/scene/parts.h"
 
-typedef struct canvas {
-    scene_view v;
-    uint8_t busy[400], hue[400];
-    float low[400], high[400];
-} canvas;
-
-static void draw(staged *t, canvas *c, uint32_t row, int64_t from_ns,
-                 int64_t to_ns, uint32_t pixels)
+UNIT_TEST(nested_zones_lie_on_rows_by_depth)
 {
-    memset(c, 0, sizeof *c);
-    c->v = (scene_view){ .from_ns = from_ns,
-                         .to_ns = to_ns,
-                         .pixels = pixels,
-                         .busy = c->busy,
-                         .hue = c->hue,
-                         .low = c->low,
-                         .high = c->high };
-    assert_int_equal(TS_OK, scene_draw(t->s, row, &c->v));
-}
-
-static void nested_zones_lie_on_rows_by_depth(void **state)
-{
-    (void)state;
     staged t = staged_late();
     canvas c;
-    draw(&t, &c, staged_row(&t, SCENE_ZONES, HOST, 0), 0, 100, 100);
+    canvas_draw(t.s, &c, staged_row(&t, SCENE_ZONES, HOST, 0), 0, 100, 100);
     assert_int_equal(1, c.v.box_count);
     assert_string_equal("load", staged_label(&t, c.v.boxes[0].label));
     free(c.v.boxes);
-    draw(&t, &c, staged_row(&t, SCENE_ZONES, HOST, 1), 0, 100, 100);
+    canvas_draw(t.s, &c, staged_row(&t, SCENE_ZONES, HOST, 1), 0, 100, 100);
     assert_int_equal(1, c.v.box_count);
     assert_string_equal("read", staged_label(&t, c.v.boxes[0].label));
     assert_int_equal(30, c.v.boxes[0].start_ns);
@@ -42,39 +21,37 @@ static void nested_zones_lie_on_rows_by_depth(void **state)
     staged_close(&t);
 }
 
-static void a_pixel_shows_the_share_that_is_covered(void **state)
+UNIT_TEST(a_pixel_shows_the_share_that_is_covered)
 {
-    (void)state;
     staged t = staged_late();
     canvas c;
     // Ten nanoseconds a pixel: `read` is in pixels 3 and 4, and in no other.
     const uint32_t row = staged_row(&t, SCENE_ZONES, HOST, 1);
-    draw(&t, &c, row, 0, 100, 10);
+    canvas_draw(t.s, &c, row, 0, 100, 10);
     const uint8_t whole[10] = { [3] = 255, [4] = 255 };
     assert_memory_equal(whole, c.busy, 10);
     assert_int_equal(0, c.v.box_count); // two pixels wide
     // Forty a pixel: 10 of the first, 10 of the second.
-    draw(&t, &c, row, 0, 80, 2);
+    canvas_draw(t.s, &c, row, 0, 80, 2);
     assert_int_equal(63, c.busy[0]);
     assert_int_equal(63, c.busy[1]);
     assert_int_equal(c.hue[0], c.hue[1]);
     staged_close(&t);
 }
 
-static void what_is_shorter_than_a_pixel_is_seen(void **state)
+UNIT_TEST(what_is_shorter_than_a_pixel_is_seen)
 {
-    (void)state;
     staged t = staged_late();
     canvas c;
-    draw(&t, &c, staged_row(&t, SCENE_CALLS, HOST, 0), -1000000, 1000000, 4);
+    canvas_draw(t.s, &c, staged_row(&t, SCENE_CALLS, HOST, 0), -1000000,
+                1000000, 4);
     assert_int_equal(1, c.busy[2]);
     assert_int_equal(0, c.busy[0]);
     staged_close(&t);
 }
 
-static void a_box_is_picked_by_time(void **state)
+UNIT_TEST(a_box_is_picked_by_time)
 {
-    (void)state;
     staged t = staged_late();
     scene_item item;
     const uint32_t row = staged_row(&t, SCENE_WORK, S0, 0);
@@ -88,9 +65,8 @@ static void a_box_is_picked_by_time(void **state)
     staged_close(&t);
 }
 
-static void a_search_goes_from_box_to_box(void **state)
+UNIT_TEST(a_search_goes_from_box_to_box)
 {
-    (void)state;
     staged t = staged_late();
     bool matches[64];
     uint32_t row;
@@ -106,28 +82,27 @@ static void a_search_goes_from_box_to_box(void **state)
     staged_close(&t);
 }
 
-static void an_area_clips_and_leaves_out_what_is_inside(void **state)
+UNIT_TEST(an_area_clips_and_leaves_out_what_is_inside)
 {
-    (void)state;
     staged t = staged_late();
     const uint32_t rows[] = { staged_row(&t, SCENE_ZONES, HOST, 0),
                               staged_row(&t, SCENE_ZONES, HOST, 1) };
-    scene_sum *sums;
-    size_t count;
-    assert_int_equal(TS_OK, scene_area(t.s, rows, 2, 40, 100, &sums, &count));
-    assert_int_equal(2, count);
+    scene_area_sums area;
+    assert_int_equal(TS_OK, scene_area(t.s, rows, 2, 40, 100, 1000, &area));
+    const scene_sum *const sums = area.sums;
+    assert_int_equal(2, area.count);
+    assert_int_equal(2, area.boxes);
     assert_string_equal("load", staged_label(&t, sums[0].label));
     assert_int_equal(20, sums[0].total_ns); // 40 to 60
     assert_int_equal(10, sums[0].self_ns);  // without `read`, 40 to 50
     assert_string_equal("read", staged_label(&t, sums[1].label));
     assert_int_equal(10, sums[1].total_ns);
-    free(sums);
+    free(area.sums);
     staged_close(&t);
 }
 
-static void a_gap_is_explained_by_its_chain(void **state)
+UNIT_TEST(a_gap_is_explained_by_its_chain)
 {
-    (void)state;
     staged t = staged_late();
     scene_reason reasons[SCENE_REASONS];
     assert_int_equal(TS_OK, scene_graph(t.s));
@@ -137,24 +112,24 @@ static void a_gap_is_explained_by_its_chain(void **state)
                         reasons[0].text);
     assert_int_equal(20, reasons[0].start_ns);
     assert_int_equal(80, reasons[0].end_ns);
-    assert_string_equal("It went on with kernel 'b' on stream 1 on GPU 0.",
-                        reasons[1].text);
-    assert_string_equal("Its launch, call 'launch' on thread 2, began "
-                        "only 50 ns after the device had become idle.",
+    assert_string_equal(
+        "The next operation was kernel 'b' on stream 1 on GPU 0.",
+        reasons[1].text);
+    assert_string_equal("It was launched by call 'launch' on thread 2, which "
+                        "began 50 ns after the device became idle.",
                         reasons[2].text);
-    assert_string_equal("Meanwhile its thread spent 20 ns of 50 ns in zone "
-                        "'read'.",
+    assert_string_equal("Meanwhile the launching thread spent 20 ns of 50 ns "
+                        "in zone 'read'.",
                         reasons[3].text);
     staged_close(&t);
 }
 
-static void the_row_of_a_device_is_busy_or_idle_by_cause(void **state)
+UNIT_TEST(the_row_of_a_device_is_busy_or_idle_by_cause)
 {
-    (void)state;
     staged t = staged_late();
     canvas c;
     assert_int_equal(TS_OK, scene_graph(t.s));
-    draw(&t, &c, staged_row(&t, SCENE_DEVICE, D0, 0), 0, 100, 100);
+    canvas_draw(t.s, &c, staged_row(&t, SCENE_DEVICE, D0, 0), 0, 100, 100);
     assert_int_equal(3, c.v.box_count);
     assert_string_equal("busy", staged_label(&t, c.v.boxes[0].label));
     assert_string_equal("host_late", staged_label(&t, c.v.boxes[1].label));
@@ -164,9 +139,8 @@ static void the_row_of_a_device_is_busy_or_idle_by_cause(void **state)
     staged_close(&t);
 }
 
-static void a_what_if_has_a_ghost_and_a_makespan(void **state)
+UNIT_TEST(a_what_if_has_a_ghost_and_a_makespan)
 {
-    (void)state;
     staged t = staged_late();
     const scene_change faster = { .type = TS_CHANGE_SCALE, .factor = { 1, 2 } };
     scene_outcome o;
@@ -185,9 +159,8 @@ static void a_what_if_has_a_ghost_and_a_makespan(void **state)
     staged_close(&t);
 }
 
-static void the_critical_path_is_a_row_and_marks_operations(void **state)
+UNIT_TEST(the_critical_path_is_a_row_and_marks_operations)
 {
-    (void)state;
     staged t = staged_late();
     ts_path path;
     scene_item item;
@@ -205,31 +178,42 @@ static void the_critical_path_is_a_row_and_marks_operations(void **state)
     staged_close(&t);
 }
 
-typedef struct told {
-    char text[1024];
-} told;
-
-static void tell(const char *name, ts_text value, void *user)
+UNIT_TEST(an_event_tells_all_that_is_known_of_it)
 {
-    told *const to = user;
-    const size_t size = strlen(to->text);
-    snprintf(to->text + size, sizeof to->text - size, "%s=%.*s;", name,
-             (int)value.size, value.text);
-}
-
-static void an_event_tells_all_that_is_known_of_it(void **state)
-{
-    (void)state;
     staged t = staged_late();
     scene_item item;
-    told to = { "" };
+    facts to = { "" };
     assert_true(
         scene_pick(t.s, staged_row(&t, SCENE_CALLS, HOST, 0), 41, 0, &item));
-    assert_true(scene_event(t.s, item.ref, tell, &to));
+    assert_true(scene_event(t.s, item.ref, add_fact, &to));
     assert_string_equal("kind=api_call;track=thread 2;name=open;correlation=2;",
                         to.text);
-    assert_false(scene_event(t.s, SCENE_REF_NONE, tell, &to));
-    assert_false(scene_event(t.s, UINT64_C(1) << 40, tell, &to));
+    assert_false(scene_event(t.s, SCENE_REF_NONE, add_fact, &to));
+    assert_false(scene_event(t.s, UINT64_C(1) << 40, add_fact, &to));
+    staged_close(&t);
+}
+
+UNIT_TEST(a_kernel_tells_how_it_was_launched)
+{
+    staged t;
+    scene_item item;
+    facts to = { "" };
+    made_begin(&t.m, 0);
+    const ts_launch_entry launch = { .name = made_name(&t.m, "gemm"),
+                                     .grid = { 4, 1, 1 },
+                                     .block = { 32, 1, 1 },
+                                     .static_shared = 1024,
+                                     .dynamic_shared = 512 };
+    const ts_writer_value value = { TS_COLUMN_LAUNCH,
+                                    ts_writer_launch(t.m.w, &launch) };
+    made_call(&t.m, HOST, "launch", 0, 2);
+    made_operation(&t.m, TS_EVENT_KERNEL, S0, 10, 20, &value, 1);
+    staged_open(&t);
+    assert_true(
+        scene_pick(t.s, staged_row(&t, SCENE_WORK, S0, 0), 15, 0, &item));
+    assert_true(scene_event(t.s, item.ref, add_fact, &to));
+    if (!strstr(to.text, "shared memory=1536 bytes, 512 of it dynamic;"))
+        fail_msg("%s", to.text);
     staged_close(&t);
 }
 
@@ -246,9 +230,8 @@ static void add_span(staged *t, uint32_t thread, int64_t time, uint64_t id,
 }
 
 // Two overlap and end on the other thread; the third never ends.
-static void spans_end_on_any_thread(void **state)
+UNIT_TEST(spans_end_on_any_thread)
 {
-    (void)state;
     staged t;
     scene_item item;
     made_begin(&t.m, 0);
@@ -271,9 +254,8 @@ static void spans_end_on_any_thread(void **state)
 }
 
 // Overlapping zones, which only a hostile or odd trace has, overlap nowhere.
-static void boxes_of_a_row_do_not_overlap(void **state)
+UNIT_TEST(boxes_of_a_row_do_not_overlap)
 {
-    (void)state;
     staged t;
     uint64_t seed = 88172645463325252u;
     made_begin(&t.m, 0);
@@ -296,9 +278,8 @@ static void boxes_of_a_row_do_not_overlap(void **state)
 }
 
 // Any pixel agrees with what a walk over all boxes finds.
-static void sums_and_longest_agree_with_a_walk(void **state)
+UNIT_TEST(sums_and_longest_agree_with_a_walk)
 {
-    (void)state;
     staged t;
     uint64_t seed = 2463534242u;
     int64_t at = 0;
@@ -334,21 +315,5 @@ static void sums_and_longest_agree_with_a_walk(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nested_zones_lie_on_rows_by_depth),
-        cmocka_unit_test(a_pixel_shows_the_share_that_is_covered),
-        cmocka_unit_test(what_is_shorter_than_a_pixel_is_seen),
-        cmocka_unit_test(a_box_is_picked_by_time),
-        cmocka_unit_test(a_search_goes_from_box_to_box),
-        cmocka_unit_test(an_area_clips_and_leaves_out_what_is_inside),
-        cmocka_unit_test(a_gap_is_explained_by_its_chain),
-        cmocka_unit_test(the_row_of_a_device_is_busy_or_idle_by_cause),
-        cmocka_unit_test(a_what_if_has_a_ghost_and_a_makespan),
-        cmocka_unit_test(the_critical_path_is_a_row_and_marks_operations),
-        cmocka_unit_test(an_event_tells_all_that_is_known_of_it),
-        cmocka_unit_test(spans_end_on_any_thread),
-        cmocka_unit_test(boxes_of_a_row_do_not_overlap),
-        cmocka_unit_test(sums_and_longest_agree_with_a_walk),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

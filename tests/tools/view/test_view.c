@@ -5,7 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 #include <unistd.h>
 
 static uint64_t next_random(uint64_t *seed)
@@ -16,9 +16,8 @@ static uint64_t next_random(uint64_t *seed)
     return *seed;
 }
 
-static void a_map_keeps_what_was_put_in(void **state)
+UNIT_TEST(a_map_keeps_what_was_put_in)
 {
-    (void)state;
     cli_map map = { 0 };
     assert_int_equal(CLI_NONE, cli_map_row(&map, 0));
     for (uint32_t i = 0; i < 5000; i++)
@@ -35,6 +34,29 @@ static void a_map_keeps_what_was_put_in(void **state)
     assert_int_equal(8, cli_map_row(&map, 0));
     assert_int_equal(2501, map.count);
     cli_map_close(&map);
+}
+
+UNIT_TEST(a_copy_of_a_map_is_its_own)
+{
+    cli_map map = { 0 }, copy = { 0 };
+    assert_true(cli_map_copy(&copy, &map));
+    assert_int_equal(CLI_NONE, cli_map_row(&copy, 3));
+    view_map_set(&map, 3, 30);
+    view_map_set(&map, CLI_NO_KEY, 40);
+    assert_true(cli_map_copy(&copy, &map));
+    cli_map_remove(&map, 3);
+    assert_int_equal(30, cli_map_row(&copy, 3));
+    assert_int_equal(40, cli_map_row(&copy, CLI_NO_KEY));
+    cli_map_close(&map);
+    cli_map_close(&copy);
+    cli_index index = { 0 }, other = { 0 };
+    size_t at = 0;
+    assert_true(cli_index_add(&index, 17, 5) && cli_index_copy(&other, &index));
+    cli_index_clear(&index);
+    assert_int_equal(5, cli_index_next(&other, 17, &at));
+    assert_int_equal(CLI_NONE, cli_index_next(&other, 17, &at));
+    cli_index_close(&index);
+    cli_index_close(&other);
 }
 
 static int by_value(const void *left, const void *right)
@@ -55,9 +77,8 @@ static void fill(int64_t *values, uint64_t seed)
     if (seed % 4 == 0) qsort(values, COUNT, sizeof *values, by_value);
 }
 
-static void percentiles_are_those_of_a_sorted_list(void **state)
+UNIT_TEST(percentiles_are_those_of_a_sorted_list)
 {
-    (void)state;
     for (uint64_t seed = 1; seed < 40; seed++) {
         int64_t values[COUNT];
         view_samples samples = { 0 };
@@ -74,9 +95,8 @@ static void percentiles_are_those_of_a_sorted_list(void **state)
     }
 }
 
-static void rounded_percentiles_are_close(void **state)
+UNIT_TEST(rounded_percentiles_are_close)
 {
-    (void)state;
     for (uint64_t seed = 1; seed < 20; seed++) {
         int64_t values[COUNT];
         view_samples samples = { 0 };
@@ -97,9 +117,8 @@ static void rounded_percentiles_are_close(void **state)
     }
 }
 
-static void percentiles_of_nothing_and_of_one(void **state)
+UNIT_TEST(percentiles_of_nothing_and_of_one)
 {
-    (void)state;
     view_samples samples = { 0 };
     assert_int_equal(0, view_samples_percentile(&samples, 50));
     view_samples_add(&samples, 42);
@@ -117,9 +136,8 @@ static void check_short(const char *name, uint32_t columns, const char *wanted)
     assert_memory_equal(wanted, text.text, text.size);
 }
 
-static void a_long_name_loses_what_tells_least(void **state)
+UNIT_TEST(a_long_name_loses_what_tells_least)
 {
-    (void)state;
     static const char name[] = "void app::math::matmul<float, 4>(float const*)";
     check_short(name, 80, name);
     check_short(name, 32, "void app::math::matmul<float, 4>");
@@ -151,9 +169,8 @@ static void check_line(bool unicode, const char *text, uint32_t end,
     free(printed);
 }
 
-static void a_line_cuts_and_never_steers_the_terminal(void **state)
+UNIT_TEST(a_line_cuts_and_never_steers_the_terminal)
 {
-    (void)state;
     check_line(true, "name", 12, " name\n");
     check_line(true, "a long name", 8, " a long\u2026\n");
     check_line(false, "a long name", 8, " a long~\n");
@@ -171,9 +188,8 @@ static void a_line_cuts_and_never_steers_the_terminal(void **state)
     }
 #define A_LONG_NAME "a thread with a name that leaves no room for more."
 
-static void threads_of_one_name_are_distinguished_by_number(void **state)
+UNIT_TEST(threads_of_one_name_are_distinguished_by_number)
 {
-    (void)state;
     enum { PROCESS = 1, OTHER };
     ts_track tracks[] = {
         { .type = TS_TRACK_THREAD,
@@ -222,9 +238,8 @@ static void threads_of_one_name_are_distinguished_by_number(void **state)
     free(v.track_twin);
 }
 
-static void short_times_have_seven_columns(void **state)
+UNIT_TEST(short_times_have_seven_columns)
 {
-    (void)state;
     assert_string_equal("999 ns", cli_short_time(999).s);
     assert_string_equal("1.00 us", cli_short_time(1000).s);
     assert_string_equal("99.9 us", cli_short_time(99940).s);
@@ -248,9 +263,8 @@ static void put_line(const view_value *value, void *user)
 }
 
 // As a trace is whose dictionaries were damaged or cut off.
-static void names_and_tracks_that_are_missing_are_numbers(void **state)
+UNIT_TEST(names_and_tracks_that_are_missing_are_numbers)
 {
-    (void)state;
     char path[] = "/tmp/ts_view_XXXXXX", text[200] = "";
     const ts_writer_desc desc = { .path = path };
     const ts_track_entry device = { .type = TS_TRACK_DEVICE, .number = 3 };
@@ -284,16 +298,5 @@ static void names_and_tracks_that_are_missing_are_numbers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_map_keeps_what_was_put_in),
-        cmocka_unit_test(percentiles_are_those_of_a_sorted_list),
-        cmocka_unit_test(rounded_percentiles_are_close),
-        cmocka_unit_test(percentiles_of_nothing_and_of_one),
-        cmocka_unit_test(a_long_name_loses_what_tells_least),
-        cmocka_unit_test(a_line_cuts_and_never_steers_the_terminal),
-        cmocka_unit_test(threads_of_one_name_are_distinguished_by_number),
-        cmocka_unit_test(short_times_have_seven_columns),
-        cmocka_unit_test(names_and_tracks_that_are_missing_are_numbers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 
 #include "tests/replay/reader/sbt_forge_events.h"
 
@@ -66,9 +66,8 @@ static void close_view(view *v, forge *f)
 }
 
 // Cells of forged pictures count 0 + 1 + ... + 15 events.
-static void an_unfinished_trace_is_drawn_from_the_pictures_it_has(void **state)
+UNIT_TEST(an_unfinished_trace_is_drawn_from_the_pictures_it_has)
 {
-    (void)state;
     forge f;
     bool coarse;
     view v = open_unfinished(&f, 3);
@@ -77,9 +76,8 @@ static void an_unfinished_trace_is_drawn_from_the_pictures_it_has(void **state)
     close_view(&v, &f);
 }
 
-static void with_few_pictures_all_events_are_read(void **state)
+UNIT_TEST(with_few_pictures_all_events_are_read)
 {
-    (void)state;
     forge f;
     bool coarse;
     view v = open_unfinished(&f, 1);
@@ -114,9 +112,8 @@ static uint64_t streams_counted(size_t pictures)
     return count;
 }
 
-static void streams_are_drawn_from_pictures_of_tracks(void **state)
+UNIT_TEST(streams_are_drawn_from_pictures_of_tracks)
 {
-    (void)state;
     assert_int_equal(streams_counted(0), CHUNKS * 4);
     assert_int_equal(streams_counted(CHUNKS), CHUNKS * 240);
     assert_int_equal(streams_counted(1), 240 + (CHUNKS - 1) * 4);
@@ -124,10 +121,5 @@ static void streams_are_drawn_from_pictures_of_tracks(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_unfinished_trace_is_drawn_from_the_pictures_it_has),
-        cmocka_unit_test(with_few_pictures_all_events_are_read),
-        cmocka_unit_test(streams_are_drawn_from_pictures_of_tracks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

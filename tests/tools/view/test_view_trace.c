@@ -8,7 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <cmocka.h>
+#include "tests/unit.h"
 #include <stdio.h>
 
 #include "tests/replay/reader/sbt_forge_events.h"
@@ -274,9 +274,8 @@ static void put_all(forge *f)
     forge_finish(f);
 }
 
-static void the_trace_of_the_transcripts_is_what_is_written_here(void **state)
+UNIT_TEST(the_trace_of_the_transcripts_is_what_is_written_here)
 {
-    (void)state;
     static const char path[] = "tests/cli/view.sbt";
     static uint8_t bytes[1 << 16];
     const char *const update = getenv("UPDATE");
@@ -294,8 +293,5 @@ static void the_trace_of_the_transcripts_is_what_is_written_here(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_trace_of_the_transcripts_is_what_is_written_here),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return unit_run(NULL, NULL);
 }

@@ -1,0 +1,41 @@
+# What ts-export writes for other programs, ts-import reads back as the same
+# trace: of traces of real programs in the folder that TS_DATA names
+# (../shared/data), and of one that docs/examples/job.awk makes.
+. tests/lib.sh
+folder=build/roundtrip
+data=${TS_DATA:-../shared/data}
+rm -rf $folder
+mkdir -p $folder
+check_build "roundtrip: build" build/ts-export build/ts-query build/ts-import \
+    build/ts-replay
+
+# usage: roundtrip FORMAT SUFFIX SOURCE: imports it, exports that, imports this
+roundtrip() {
+    name=$(basename "$3")
+    name=${name%%.*}
+    check "roundtrip: $1, $name" sh -c '
+        at=$0/$1-$2
+        build/ts-import -o "$at.sbt" "$4" >"$at.said" 2>&1 &&
+            build/ts-export -o "$at$3" --format "$1" "$at.sbt" &&
+            build/ts-import -o "$at-again.sbt" "$at$3" >"$at.said" 2>&1 &&
+            $HERE/same.sh "$HERE/$1.txt" "$at.sbt" "$at-again.sbt"' \
+        $folder "$1" "$name" "$2" "$3"
+}
+
+awk -v rank=0 -f docs/examples/job.awk >$folder/job.json
+roundtrip kineto .pt.trace.json $folder/job.json
+for trace in simple_add event_sync_multi_stream alexnet b200_eager_pdl; do
+    if test -e "$data/kineto/$trace.json.gz"; then
+        roundtrip kineto .pt.trace.json.gz "$data/kineto/$trace.json.gz"
+    else
+        check "roundtrip: kineto, $trace" sh -c 'echo "no $0"; exit 77' \
+            "$data/kineto/$trace.json.gz"
+    fi
+done
+
+check "roundtrip: a database with every table" sh -c '
+    sqlite3 "$0" <tests/checks/nsight/nsight.sql' $folder/made.sqlite
+roundtrip nsys .sqlite $folder/made.sqlite
+if test -e "$data/nsys/h100_2gpu_1s.sqlite"; then
+    roundtrip nsys .sqlite "$data/nsys/h100_2gpu_1s.sqlite"
+fi
