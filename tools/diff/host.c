@@ -88,7 +88,8 @@ bool diff_collect_memory(diff *d, int side)
                                   analyze_offset(&s->job, i) };
     bool ok = files && memory_compute(&a.m, files, count, 0);
     for (uint32_t i = 0; ok && i < a.m.pool_count; i++) {
-        const memory_pool *const p = &a.m.pools[i];
+        memory_pool *const p = &a.m.pools[i];
+        p->process = 0; // heaps of all processes are one row, as are devices
         const diff_one one = { p->peak_ns, (int64_t)p->peak_size, TS_NODE_NONE,
                                p->file, TS_NODE_NONE };
         diff_row *const row =

@@ -6,6 +6,7 @@
     lane of its row, after the slices that have ended by then are closed.
 */
 #include "tools/export/args.h"
+#include "tools/cli/processes.h"
 #include "tools/common/symbolize/symbolize.h"
 #include "tools/export/findings.h"
 
@@ -40,7 +41,9 @@ typedef struct walk {
     export_map spans; // id -> lane of its open slices
     export_map flows; // id -> number of the last flow that began with it
     uint64_t flow_count;
-    export_map live; // pool row and address -> size of a live allocation
+    // Pool row, process and address -> size of a live allocation.
+    export_map live;
+    bool several;                       // processes
     ts_text categories[TS_EVENT_LIMIT]; // of GPU operations
 } walk;
 
@@ -401,13 +404,15 @@ static void take_span(walk *w, const ts_event *event)
 
 /* ---- Memory ------------------------------------------------------------- */
 
-// Updates the pool's total. The key combines address and pool; 2^64 / golden
-// ratio spreads the few pools over the key space.
+// Updates the pool's total. The key combines address, process and pool; 2^64 /
+// golden ratio spreads the few pools over the key space.
 static void count_memory(walk *w, export_row *pool, const ts_event *event,
                          bool is_alloc)
 {
-    uint64_t key = ts_event_value(event, TS_COLUMN_ADDRESS) ^
-                   (uint64_t)pool->lanes[0]->id * UINT64_C(0x9E3779B97F4A7C15);
+    const uint64_t space = w->several ? cli_event_process(w->reader, event) : 0;
+    uint64_t key =
+        ts_event_value(event, TS_COLUMN_ADDRESS) ^
+        (space << 32 | pool->lanes[0]->id) * UINT64_C(0x9E3779B97F4A7C15);
     if (key == EXPORT_NO_KEY) key = 0;
     if (is_alloc) {
         uint64_t *const size = export_map_at(&w->live, key);
@@ -622,7 +627,10 @@ ts_result export_walk(ts_reader *reader, const export_format *format,
     *counts = (export_counts){ 0 };
     const ts_filter filter = { .from_ns = options->from_ns,
                                .to_ns = options->to_ns };
-    walk w = { .reader = reader, .options = options, .counts = counts };
+    walk w = { .reader = reader,
+               .options = options,
+               .counts = counts,
+               .several = cli_has_processes(reader) };
     w.end_ns = ranged && options->to_ns < info->last_ns ? options->to_ns
                                                         : info->last_ns;
     w.args = (export_args){ .reader = reader, .rows = &w.rows };

@@ -240,6 +240,35 @@ UNIT_TEST(each_rule_fires_with_its_gain_or_not_at_all)
     check_cases(cases, CASES);
 }
 
+UNIT_TEST(a_heap_that_grows_is_named_by_its_process)
+{
+    enum { SECOND = 90, ITS_THREAD };
+    advised x;
+    memset(&x, 0, sizeof x);
+    made *const m = &x.files[x.count++];
+    made_begin(m, 1000000000);
+    const ts_track_entry process = { .type = TS_TRACK_PROCESS, .number = 7 };
+    const ts_track_entry thread = { .type = TS_TRACK_THREAD, .parent = SECOND };
+    ts_writer_track(m->w, SECOND, &process);
+    ts_writer_track(m->w, ITS_THREAD, &thread);
+    steps(m, 3, 100);
+    for (int i = 0; i < 6; i++) { // the first process holds what it took
+        const ts_writer_value values[] = { { TS_COLUMN_ADDRESS,
+                                             0x1000000 * (uint64_t)(i + 1) },
+                                           { TS_COLUMN_SIZE, MIB } };
+        const int64_t at = (100 * i + 50) * US;
+        ts_writer_event(m->w, TS_EVENT_ALLOC, HOST, 50 * US + i, 0, values, 2);
+        ts_writer_event(m->w, TS_EVENT_ALLOC, ITS_THREAD, at, 0, values, 2);
+    }
+    advised_run(&x, "memory-growth", NULL);
+    assert_int_equal(1, x.a.finding_count);
+    assert_non_null(strstr(x.a.findings[0].what.text,
+                           "The heap of process 7 holds 1.000 MiB after the "
+                           "first of 6 steps"));
+    ADVICE(&x);
+    advised_close(&x);
+}
+
 /* ---- straggler: more than one trace ------------------------------------- */
 
 /*

@@ -115,6 +115,46 @@ UNIT_TEST(pools_devices_and_kinds_of_memory_are_separate)
     done(&s, &m);
 }
 
+// Two more processes, which use one device that belongs to neither.
+enum { SECOND = 30, THIRD, ITS_THREAD, THEIRS, SHARED };
+static story story_of_processes(void)
+{
+    story s = story_begin();
+    story_track(s.writer, SECOND, TS_TRACK_PROCESS, 0, 7);
+    story_track(s.writer, THIRD, TS_TRACK_PROCESS, 0, 8);
+    story_track(s.writer, ITS_THREAD, TS_TRACK_THREAD, SECOND, 7);
+    story_track(s.writer, THEIRS, TS_TRACK_THREAD, THIRD, 8);
+    story_track(s.writer, SHARED, TS_TRACK_DEVICE, 0, 9);
+    return s;
+}
+
+UNIT_TEST(each_process_has_its_own_addresses)
+{
+    story s = story_of_processes();
+    story_alloc(&s, HOST, 10, 0x1000, 100, NULL, NULL);
+    story_alloc(&s, ITS_THREAD, 20, 0x1000, 7, NULL, NULL);
+    story_alloc(&s, THEIRS, 30, 0x1000, 3, "cache", NULL);
+    story_free(&s, OTHER, 40, 0x1000, NULL);
+    story_gpu_alloc(&s, SHARED, 50, 0x1000, 40, 3, ITS_THREAD);
+    story_gpu_alloc(&s, SHARED, 60, 0x1000, 2, 3, THEIRS);
+    const ts_writer_value values[] = { { TS_COLUMN_ADDRESS, 0x1000 },
+                                       { TS_COLUMN_THREAD, ITS_THREAD } };
+    ts_writer_event(s.writer, TS_EVENT_GPU_FREE, SHARED, 70, 0, values, 2);
+    memory m = computed(&s);
+    assert_int_equal(4, m.pool_count); // the device's is one
+    const uint64_t peak[] = { 100, 7, 3, 42 }, live[] = { 0, 7, 3, 2 };
+    const uint32_t process[] = { PROCESS, SECOND, THIRD, 0 };
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(peak[i], m.pools[i].peak_size);
+        assert_int_equal(live[i], m.pools[i].live_size);
+        assert_int_equal(process[i], m.pools[i].process);
+    }
+    for (int i = 0; i < MEMORY_FAULTS; i++)
+        assert_int_equal(0, m.fault_counts[i]);
+    REPORT(s.path, "memory");
+    done(&s, &m);
+}
+
 UNIT_TEST(lines_keep_their_value_between_rows)
 {
     story s = story_begin();

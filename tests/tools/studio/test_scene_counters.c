@@ -337,6 +337,36 @@ UNIT_TEST(processes_have_memory_of_their_own)
     staged_close(&t);
 }
 
+UNIT_TEST(processes_that_share_a_device_have_their_own_addresses)
+{
+    enum { SECOND = 40, ITS_THREAD, SHARED };
+    staged t;
+    canvas c;
+    made_begin(&t.m, 0);
+    const ts_track_entry process = { .type = TS_TRACK_PROCESS, .number = 2 };
+    const ts_track_entry thread = { .type = TS_TRACK_THREAD, .parent = SECOND };
+    const ts_track_entry device = { .type = TS_TRACK_DEVICE, .number = 9 };
+    ts_writer_track(t.m.w, SECOND, &process);
+    ts_writer_track(t.m.w, ITS_THREAD, &thread);
+    ts_writer_track(t.m.w, SHARED, &device);
+    const ts_event_kind kinds[] = { TS_EVENT_GPU_ALLOC, TS_EVENT_GPU_ALLOC,
+                                    TS_EVENT_GPU_FREE };
+    for (int i = 0; i < 3; i++) { // 100 and 7 at one address, 100 are freed
+        const ts_writer_value values[] = { { TS_COLUMN_ADDRESS, 0x1000 },
+                                           { TS_COLUMN_THREAD,
+                                             i == 1 ? ITS_THREAD : HOST },
+                                           { TS_COLUMN_SIZE, i ? 7 : 100 } };
+        ts_writer_event(t.m.w, kinds[i], SHARED, 10 * (i + 1), 0, values,
+                        i < 2 ? 3 : 2);
+    }
+    open_scene(&t);
+    draw(t.s, &c, staged_row(&t, SCENE_COUNTER, SHARED, SCENE_POOL), 0, PIXELS);
+    expect(&c, 10, 20, 100);
+    expect(&c, 20, 30, 107);
+    expect(&c, 30, PIXELS, 7);
+    staged_close(&t);
+}
+
 UNIT_TEST(a_pool_without_a_name_is_called_by_its_memory)
 {
     staged t;

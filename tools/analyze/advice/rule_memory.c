@@ -40,8 +40,14 @@ void advice_close_memory(advice *a)
 static ts_text pool_name(const advice *a, const memory_pool *p)
 {
     static const ts_text heap = { "The heap", 8 };
-    if (p->name.size) return p->name;
-    return p->device ? analyze_track(a->job, p->file, p->device) : heap;
+    const ts_text name = p->name.size ? p->name
+                         : p->device ? analyze_track(a->job, p->file, p->device)
+                                     : heap;
+    if (!p->process) return name;
+    const ts_text process = analyze_track(a->job, p->file, p->process);
+    return analyze_format(
+        a->job, "%.*s of %.*s", name.size < 200 ? (int)name.size : 200,
+        name.text, process.size < 200 ? (int)process.size : 200, process.text);
 }
 
 static uint64_t memory_of(const advice *a, const memory_pool *p)

@@ -16,6 +16,13 @@ ts_text topic_memory_pool(const memory_job *a, uint32_t index)
     const char *const of = several ? " of " : "";
     const cli_text file =
         several ? analyze_file_name(a->job, p->file) : cli_format("%s", "");
+    if (p->process) {
+        const ts_text process = analyze_track(a->job, p->file, p->process);
+        return analyze_format(a->job, "%.*s of %.*s", size ? size : 9,
+                              size ? p->name.text : "host heap",
+                              process.size < 200 ? (int)process.size : 200,
+                              process.text);
+    }
     if (!p->device)
         return analyze_format(a->job, "%.*s%s%s", size ? size : 9,
                               size ? p->name.text : "host heap", of, file.s);

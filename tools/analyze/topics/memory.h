@@ -22,7 +22,7 @@ typedef struct memory_job {
 } memory_job;
 
 // Returns the name of a pool: "cuda:0", "host heap", "GPU 1 pinned"; with the
-// file if there are several.
+// file and, on the host, the process if there are several.
 ts_text topic_memory_pool(const memory_job *a, uint32_t pool);
 // Returns the zones of a path as text; "" outside all zones.
 ts_text topic_memory_path(const memory_job *a, uint32_t path);

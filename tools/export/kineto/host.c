@@ -2,6 +2,7 @@
     host.c - rows of threads: zones, calls, instants, counters, memory
 */
 #include "tools/export/kineto/kineto.h"
+#include "tools/cli/processes.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -299,8 +300,9 @@ static void find_device(torch_memory *m, ts_text pool)
 // A release has no size of its own: it is that of the block.
 static int64_t block_bytes(torch_export *k, const ts_event *event)
 {
+    const uint64_t space = cli_track_process(k->reader, event->track);
     uint64_t key = ts_event_value(event, TS_COLUMN_ADDRESS) ^
-                   ts_event_value(event, TS_COLUMN_POOL) *
+                   (space << 32 | ts_event_value(event, TS_COLUMN_POOL)) *
                        UINT64_C(0x9E3779B97F4A7C15); // 2^64 / golden ratio
     if (key == EXPORT_NO_KEY) key = 0;
     if (event->kind == TS_EVENT_ALLOC) {

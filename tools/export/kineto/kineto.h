@@ -91,7 +91,7 @@ typedef struct torch_export {
     torch_total *totals;
     size_t memory_count, memory_room, total_count, total_room;
     int64_t memory_ns;
-    export_map live; // address and pool -> size
+    export_map live; // address, pool and process -> size
 } torch_export;
 
 /* ---- Rows (kineto.c) ----------------------------------------------------- */

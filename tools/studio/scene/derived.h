@@ -83,6 +83,8 @@ typedef struct scene_heap {
     scene_memory_event *events;
     size_t event_count, event_room;
     int64_t now_ns;
+    uint32_t tracks; // that the trace had when `several` was found
+    bool several;    // processes
 } scene_heap;
 
 typedef struct scene_derived {

@@ -6,22 +6,27 @@
     moment happen at once; at one address, a block that is live is freed before
     another takes its place. Frees of nothing change nothing.
 
-    A process has its own host memory, so that those of a merged trace stay
+    A process has addresses of its own, so that those of a merged trace stay
     apart.
 */
 #include "tools/studio/scene/parts.h"
+#include "tools/cli/processes.h"
 
 // Blocks that are live at once, and events of one moment that are sorted.
 enum { MOST_BLOCKS = 8 << 20, MOST_EVENTS = 1 << 16 };
 
-static uint32_t process_of(const scene *s, uint32_t id)
+// The process whose address space an event is about; tracks may be added.
+static uint32_t process_of(scene *s, const ts_event *e)
 {
-    ts_track track;
-    for (int i = 0; i < 8 && ts_reader_track(s->reader, id, &track); i++) {
-        if (track.type == TS_TRACK_PROCESS) return id;
-        id = track.parent;
+    scene_heap *const h = &s->derived.heap;
+    const uint32_t tracks = ts_reader_info(s->reader)->track_count;
+    if (e->kind < TS_EVENT_GPU_FIRST)
+        return cli_track_process(s->reader, e->track);
+    if (h->tracks != tracks) {
+        h->tracks = tracks;
+        h->several = cli_has_processes(s->reader);
     }
-    return 0;
+    return h->several ? cli_event_process(s->reader, e) : 0;
 }
 
 /* ---- Pools --------------------------------------------------------------- */
@@ -157,16 +162,17 @@ bool scene_heap_take(scene *s, const ts_event *e)
                                           e->kind == TS_EVENT_GPU_ALLOC };
     if (!address || event.size >> 56 || address + event.size < address)
         return true;
+    const uint32_t process = process_of(s, e);
     const scene_pool pool = {
-        .track =
-            device ? scene_device_of(s, e->track) : process_of(s, e->track),
+        .track = device ? scene_device_of(s, e->track) : process,
         .name = (uint32_t)ts_event_value(e, TS_COLUMN_POOL),
         .memory = ts_event_value(e, TS_COLUMN_MEMORY) >> 4 & 15,
         .device = device
     };
-    event.place =
+    event.place = cli_hash_join(
         cli_hash_join(cli_hash_join(cli_hash_join(address, pool.track), device),
-                      device ? 0 : pool.name);
+                      process),
+        device ? 0 : pool.name);
     if (event.takes) {
         const uint32_t number = pool_of(d, &pool);
         if (number == CLI_NONE) return d->pool_count >= SCENE_MOST_POOLS;

@@ -4,9 +4,10 @@
     Rows of the events alloc, free, gpu_alloc and gpu_free become *blocks*. A
     pool is a pool that the source names, the heap of the host (no name), or one
     kind of memory of a device. A free finds its block by address: within the
-    pool on the host, within the device for gpu_free. Events with equal times
-    happen at once: peaks are taken after all of them, and if a block is live at
-    an address, a free there precedes an allocation of the same time.
+    pool on the host, within the device for gpu_free, and in either case within
+    its process: each has addresses of its own. Events with equal times happen
+    at once: peaks are taken after all of them, and if a block is live at an
+    address, a free there precedes an allocation of the same time.
 */
 #ifndef TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_MEMORY_H
 #define TS_TOOLS_ANALYZE_FIGURES_OPERATIONS_MEMORY_H
@@ -27,6 +28,7 @@ typedef struct memory_block {
 
 typedef struct memory_pool {
     uint32_t file, device; // track of the device; 0: the host
+    uint32_t process;      // of a heap, if the file has several; else 0
     ts_text name;          // name given by the source, or ""
     uint32_t memory;       // kind of device memory as in the format; 0: unknown
     uint64_t allocations, frees;

@@ -2,6 +2,7 @@
     memory_read.c - reads allocations and frees of a file
 */
 #include "tools/analyze/figures/operations/memory_rows.h"
+#include "tools/cli/processes.h"
 
 static uint32_t device_of(const ts_reader *reader, uint32_t track)
 {
@@ -13,10 +14,14 @@ static uint32_t device_of(const ts_reader *reader, uint32_t track)
     return 0;
 }
 
-static uint32_t space_of(memory_work *w, uint32_t file, uint32_t device,
-                         uint32_t pool)
+// pool: on the host, its name.
+static uint32_t space_of(memory_work *w, const memory_pool *like,
+                         uint32_t process, bool gpu, uint32_t pool)
 {
-    const uint64_t key = cli_hash_join((uint64_t)file << 32 | device, pool);
+    const uint64_t key = cli_hash_join(
+        cli_hash_join((uint64_t)like->file << 32 | (gpu ? like->device + 1 : 0),
+                      process),
+        gpu ? 0 : pool);
     const uint32_t known = cli_map_row(&w->spaces, key);
     if (known != CLI_NONE) return known;
     if (!cli_map_set(&w->spaces, key, w->space_count)) return CLI_NONE;
@@ -27,8 +32,10 @@ static uint32_t pool_of(memory_work *w, const memory_pool *like, uint32_t name)
 {
     memory *const m = w->m;
     const uint64_t key = cli_hash_join(
-        cli_hash_join((uint64_t)like->file << 32 | like->device, name),
-        like->memory);
+        cli_hash_join(
+            cli_hash_join((uint64_t)like->file << 32 | like->device, name),
+            like->memory),
+        like->process);
     const uint32_t known = cli_map_row(&w->pools, key);
     if (known != CLI_NONE) return known;
     if (!cli_grow(&m->pools, &m->pool_room, m->pool_count + 1,
@@ -42,10 +49,12 @@ static uint32_t pool_of(memory_work *w, const memory_pool *like, uint32_t name)
 // Adds an event; invalid ones are counted and skipped. Returns false if memory
 // runs out.
 static bool take_row(memory_work *w, const memory_file *file, uint32_t index,
-                     const ts_event *event)
+                     bool several, const ts_event *event)
 {
     memory *const m = w->m;
     const bool gpu = event->kind >= TS_EVENT_GPU_FIRST;
+    const uint32_t process =
+        several ? cli_event_process(file->reader, event) : 0;
     const uint32_t name = (uint32_t)ts_event_value(event, TS_COLUMN_POOL);
     const uint32_t category =
         (uint32_t)ts_event_value(event, TS_COLUMN_CATEGORY);
@@ -73,10 +82,11 @@ static bool take_row(memory_work *w, const memory_file *file, uint32_t index,
     const memory_pool like = {
         .file = index,
         .device = gpu ? device_of(file->reader, event->track) : 0,
+        .process = gpu ? 0 : process,
         .name = ts_reader_name(file->reader, name),
         .memory = (uint32_t)(ts_event_value(event, TS_COLUMN_MEMORY) >> 4 & 15),
     };
-    row.space = space_of(w, index, gpu ? like.device + 1 : 0, gpu ? 0 : name);
+    row.space = space_of(w, &like, process, gpu, name);
     // For a free the kind of memory is that of its block.
     row.pool = row.takes ? pool_of(w, &like, name) : CLI_NONE;
     if (category) {
@@ -132,6 +142,7 @@ bool memory_read(memory_work *w, const memory_file *file, uint32_t index)
     const ts_filter filter = { .kinds = TS_FILTER(ALLOC) | TS_FILTER(FREE) |
                                         TS_FILTER(GPU_ALLOC) |
                                         TS_FILTER(GPU_FREE) };
+    const bool several = cli_has_processes(file->reader);
     const size_t from = w->row_count;
     uint32_t *tracks = NULL;
     size_t room = 0;
@@ -143,7 +154,7 @@ bool memory_read(memory_work *w, const memory_file *file, uint32_t index)
         const size_t before = w->row_count;
         uint32_t thread = (uint32_t)ts_event_value(&event, TS_COLUMN_THREAD);
         if (!thread) thread = event.track;
-        ok = take_row(w, file, index, &event) &&
+        ok = take_row(w, file, index, several, &event) &&
              cli_grow(&tracks, &room, w->row_count - from + 1, sizeof *tracks);
         if (ok && w->row_count > before) tracks[before - from] = thread;
     }
