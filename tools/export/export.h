@@ -316,6 +316,9 @@ typedef struct export_format {
     // type: TS_VALUE_INT or TS_VALUE_DOUBLE; bits: the value as in the trace.
     void (*sample)(void *self, export_lane *lane, int64_t time_ns,
                    ts_value_type type, uint64_t bits);
+    // Prefetches what the next slice needs, in stages 1 and 2: see
+    // export_rows_prefetch. May be NULL.
+    void (*prefetch)(const export_lane *lane, uint32_t stage);
     void (*free_lane)(void *self, export_lane *lane); // frees lane->state
     void (*close)(void *self); // writes the rest and frees everything
     // A format that is not made of lanes reads the trace itself: only this is

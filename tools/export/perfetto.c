@@ -369,6 +369,18 @@ static void perfetto_sample(void *self, export_lane *lane, int64_t time_ns,
     put_packet(p, lane->state, time_ns);
 }
 
+static void perfetto_prefetch(const export_lane *lane, uint32_t stage)
+{
+    const char *const state = lane->state;
+    const sequence *const s = lane->state;
+    if (stage == 1) // what kernels read
+        for (size_t at = 0; at < offsetof(sequence, arg_names); at += 64)
+            __builtin_prefetch(state + at);
+    else if (s->packets.data)
+        for (size_t at = 0; at < 192; at += 64)
+            __builtin_prefetch(s->packets.data + s->packets.size + at, 1);
+}
+
 static void *perfetto_open(const export_target *target)
 {
     perfetto *const p = export_zeroed(1, sizeof *p);
@@ -426,6 +438,7 @@ const export_format export_perfetto = {
     .end = perfetto_end,
     .instant = perfetto_instant,
     .sample = perfetto_sample,
+    .prefetch = perfetto_prefetch,
     .free_lane = perfetto_free_lane,
     .close = perfetto_close,
 };

@@ -318,9 +318,28 @@ static export_row *track_row(export_rows *rows, uint32_t id, int levels)
 export_row *export_rows_track(export_rows *rows, uint32_t track)
 {
     if (track >= FAST_TRACKS) return track_row(rows, track, 0);
-    export_row **const row = &rows->fast[track];
-    if (!*row) *row = track_row(rows, track, 0);
-    return *row;
+    export_fast *const fast = &rows->fast[track];
+    if (!fast->row) {
+        fast->row = track_row(rows, track, 0);
+        fast->lane = fast->row->lanes[0];
+    }
+    return fast->row;
+}
+
+void export_rows_prefetch(const export_rows *rows, uint32_t track,
+                          uint32_t stage)
+{
+    if (track >= FAST_TRACKS || !rows->fast[track].row) return;
+    const export_fast *const fast = &rows->fast[track];
+    if (!stage) {
+        __builtin_prefetch(fast->row);
+        __builtin_prefetch(fast->lane);
+    } else if (stage == 1) {
+        __builtin_prefetch(fast->row->lanes);
+        __builtin_prefetch(fast->lane->open);
+    }
+    if (stage && rows->format->prefetch)
+        rows->format->prefetch(fast->lane, stage);
 }
 
 /* ---- Other rows --------------------------------------------------------- */

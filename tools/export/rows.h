@@ -12,9 +12,9 @@
 
 typedef struct export_row {
     struct export_row *next; // in order of creation
-    export_lane plan;        // template of the row's lanes
     export_lane **lanes;     // at least one
     size_t count, capacity;
+    export_lane plan;            // template of the row's lanes
     size_t *heap, heap_capacity; // lanes from SCAN_MAX on, by end time
     int64_t last_ns;             // of damage: time of the last instant
     // Frames.
@@ -28,6 +28,11 @@ typedef struct export_row {
     export_lane *free_lane;
 } export_row;
 
+typedef struct export_fast { // the row of a track, and its first lane
+    export_row *row;         // NULL: not looked up yet
+    export_lane *lane;
+} export_fast;
+
 typedef struct export_rows {
     ts_reader *reader;
     const export_format *format;
@@ -36,7 +41,7 @@ typedef struct export_rows {
     export_row *first, *last;
     export_row *process;  // for events without a row of their own
     export_map tracks;    // track -> row
-    export_row **fast;    // `tracks` for small numbers; NULL: not looked up yet
+    export_fast *fast;    // `tracks` for small numbers
     export_map contexts;  // device -> number of contexts
     export_map frames;    // thread and name -> row
     export_map pools;     // device and pool -> row
@@ -53,6 +58,14 @@ void export_rows_open(export_rows *rows, const export_format *format,
 // Returns the row of a track; creates one if the trace does not define the
 // track.
 export_row *export_rows_track(export_rows *rows, uint32_t track);
+
+// Loads into the caches what the next slice on a track will need: in stages 0,
+// 1, ..., some slices after each other, because each stage follows pointers
+// that the one before it has loaded.
+enum { EXPORT_STAGES = 3 };
+void export_rows_prefetch(const export_rows *rows, uint32_t track,
+                          uint32_t stage);
+
 export_row *export_rows_frames(export_rows *rows, uint32_t thread,
                                ts_text name);
 // Returns the row of a memory pool. track: of a GPU; 0: host memory of the

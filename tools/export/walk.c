@@ -12,6 +12,7 @@
 
 #define GROUP_MAX    4096 // most events held back
 #define OWNER_SEARCH 256  // zones tried as the owner of an argument
+#define AHEAD        8    // slices between two stages of prefetching
 #define PROGRESS     8192 // events between two checks of progress and errors
 
 typedef struct held { // an event that is held back until its group is complete
@@ -518,6 +519,21 @@ static void name_operation(walk *w, const ts_event *event, export_item *item)
     item->category = *category;
 }
 
+// Rows of a chunk come nearly in order of time. Where a chunk has rows of many
+// tracks, the next ones say which lanes are needed soon: with thousands of
+// them, each would wait for memory several times.
+static void prefetch_lanes(walk *w, const ts_event *event)
+{
+    const ts_columns *const columns = event->columns;
+    if (!columns->tracks) return;
+    for (uint32_t stage = 0; stage < EXPORT_STAGES; stage++) {
+        const uint32_t ahead = AHEAD * (EXPORT_STAGES - stage);
+        if (columns->count - event->row > ahead)
+            export_rows_prefetch(&w->rows, columns->tracks[event->row + ahead],
+                                 stage);
+    }
+}
+
 // An operation need not be held back: no later event belongs to it.
 static void take_operation(walk *w, const ts_event *event)
 {
@@ -525,6 +541,7 @@ static void take_operation(walk *w, const ts_event *event)
                          .end_ns = export_end_ns(event),
                          .stack = stack_of(w, event) };
     flush_group(w);
+    prefetch_lanes(w, event);
     if (w->links) export_links_next(w->links, event, &item.arrows);
     if (!w->options->no_args) {
         item.shared = export_args_shared(&w->args, event);

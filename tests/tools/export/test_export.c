@@ -191,6 +191,33 @@ UNIT_TEST(kernels_keep_their_times_whatever_their_size)
     forge_close(&f);
 }
 
+// Lanes are prefetched by the tracks of later rows: those that the trace
+// defines, those that it does not, and those too large for an array.
+UNIT_TEST(kernels_of_many_tracks_in_one_chunk_keep_their_tracks)
+{
+    enum { COUNT = 600 };
+    static const uint64_t tracks[] = { 3, 4095, 4096, 70000, 900, 0xFFFFFFF0 };
+    static uint64_t starts[COUNT], durations[COUNT], launches[COUNT];
+    static uint64_t on[COUNT];
+    for (uint32_t i = 0; i < COUNT; i++) {
+        starts[i] = SAMPLE_START + 100 + i * UINT64_C(10);
+        durations[i] = 1 + i % 90;
+        launches[i] = 1;
+        on[i] = tracks[i * 7 / 3 % 6];
+    }
+    forge f;
+    begin_trace(&f);
+    forge_events(&f, TS_EVENT_KERNEL, TS_TRACK_MIXED, COUNT, starts[0],
+                 starts[COUNT - 1] + 100);
+    forge_column(&f, TS_COLUMN_TRACK, FORGE_PACK, FORGE_PLAIN, on);
+    forge_column(&f, TS_COLUMN_START, FORGE_PACK, FORGE_DELTA, starts);
+    forge_column(&f, TS_COLUMN_DURATION, FORGE_PACK, FORGE_PLAIN, durations);
+    forge_column(&f, TS_COLUMN_LAUNCH, FORGE_PACK, FORGE_PLAIN, launches);
+    forge_events_end(&f);
+    check_everything(&f);
+    forge_close(&f);
+}
+
 static void forge_calls(forge *f, uint8_t kind, uint32_t track, uint32_t count,
                         uint64_t at, const uint64_t *correlations)
 {
