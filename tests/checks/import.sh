@@ -95,6 +95,15 @@ check "import: SBT of TraceSmith 0.x holds what the source does" sh -c '
     node $HERE/sbt0.mjs make $0.old && build/ts-import -o $0.sbt $0.old &&
         node $HERE/sbt0.mjs compare $0.sbt' $folder/sbt0
 
+# What ExecutionTraceObserver writes, and what Chakra makes of it.
+check "import: execution traces are joined as the source says" sh -c '
+    command -v python3 >/dev/null || { echo "no python3"; exit 77; }
+    rm -rf $0 && mkdir $0 && python3 $HERE/execution.py make $0 || exit 1
+    for name in execution.json old.json chakra.et; do
+        build/ts-import -o $0/joined.sbt $0/profile.json $0/$name >$0/said &&
+            build/ts-view --events --json --limit 0 $0/joined.sbt >$0/rows &&
+            python3 $HERE/execution.py compare $0 $0/rows ${name%%.*} || exit 1
+    done' $folder/execution
 # What torch.cuda.memory._dump_snapshot writes.
 check "import: a memory snapshot holds what the source does" sh -c '
     node $HERE/snapshot.mjs make $0.pickle &&

@@ -132,7 +132,9 @@ static void import_one(ts_import *all, import_source *source)
                                               : ts_result_text(result));
         return;
     }
+    if (all->executions.count) job->executions = &all->executions;
     bool ok = format->import(job);
+    if (ok) import_executions_end(job);
     if (!import_outputs_take_parts(&all->outputs, job))
         ok = cli_out_of_memory(&tool);
     if (!finish(all, job, ok)) import_job_close(job);
@@ -274,7 +276,9 @@ static bool import_files(ts_import *all)
     all->outputs.tool = &tool;
     all->outputs.requested = desc->output;
     if (!import_outputs_open(&all->outputs)) return false;
+    all->failed += !api_import_executions(all, &tool);
     import_all(all);
+    all->failed += import_executions_unused(&all->executions, &tool);
     if (!all->outputs.count) return report_nothing(all);
     return import_outputs_name(&all->outputs) && take_outputs(all) &&
            !all->failed && !all->cut;
@@ -335,6 +339,7 @@ void ts_import_close(ts_import *imported)
 {
     if (!imported) return;
     import_outputs_close(&imported->outputs);
+    import_executions_close(&imported->executions);
     free(imported->written);
     free(imported->counts);
     free(imported->unknown_name);

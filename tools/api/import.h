@@ -6,6 +6,7 @@
 
 #include "tools/api/call.h"
 #include "tools/import/import.h"
+#include "tools/import/execution/execution.h"
 #include "tools/import/outputs.h"
 
 struct ts_import {
@@ -19,6 +20,11 @@ struct ts_import {
     bool is_sbt;        // the unknown file is a trace
     bool is_database;   // the unknown file is an SQLite database
     const char *named;  // what else it is, or NULL
+    import_executions executions;
 };
+
+// Reads the execution traces among the files, to join the others with. False:
+// not all of them could be read, for reasons on stderr.
+bool api_import_executions(ts_import *all, const cli_tool *tool);
 
 #endif // TS_TOOLS_API_IMPORT_H

@@ -6,6 +6,7 @@
 // Of formats that would both recognise a file, the narrower one is first.
 #define FORMATS(X) \
     X(rocprofv3_json) \
+    X(torch_execution) \
     X(kineto) \
     X(nsys) \
     X(nsys_report) \

@@ -159,6 +159,7 @@ struct import_job {
     bool lacks_files;   // by the format, beside is_cut: other files are missing
     import_file *parts; // other files that were read for it; part_count
     size_t part_count, part_room;
+    struct import_executions *executions; // to join with, or NULL; the core's
     cli_text secret; // metadata key of the first token or password found
     struct import_tables *tables; // private
 };

@@ -126,15 +126,19 @@ bool import_outputs_spare(import_outputs *all, const import_source *source)
     return spare(all, import_source_file(source));
 }
 
+bool import_outputs_take_part(import_outputs *all, import_file file)
+{
+    if (!spare(all, file) || !cli_grow(&all->parts, &all->part_room,
+                                       all->part_count + 1, sizeof *all->parts))
+        return false;
+    all->parts[all->part_count++] = file;
+    return true;
+}
+
 bool import_outputs_take_parts(import_outputs *all, const import_job *job)
 {
-    for (size_t i = 0; i < job->part_count; i++) {
-        if (!spare(all, job->parts[i]) ||
-            !cli_grow(&all->parts, &all->part_room, all->part_count + 1,
-                      sizeof *all->parts))
-            return false;
-        all->parts[all->part_count++] = job->parts[i];
-    }
+    for (size_t i = 0; i < job->part_count; i++)
+        if (!import_outputs_take_part(all, job->parts[i])) return false;
     return true;
 }
 

@@ -37,6 +37,8 @@ bool import_outputs_open(import_outputs *all);
 // Protects the file of a source from being replaced by an output. False: no
 // memory.
 bool import_outputs_spare(import_outputs *all, const import_source *source);
+// The same for a file that is read for other ones, of which none is made.
+bool import_outputs_take_part(import_outputs *all, import_file file);
 // The same for the other files that a job has read (import_job_part).
 bool import_outputs_take_parts(import_outputs *all, const import_job *job);
 // Returns whether a source was read for an earlier one.

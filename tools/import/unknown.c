@@ -76,9 +76,5 @@ const char *import_name_unknown(const uint8_t *bytes, size_t size)
     if (size && bytes[0] == '<' && import_has(bytes, size, "<trace-query-re"))
         return "it is an export of xctrace, which is not supported; open its "
                "recording in Instruments";
-    if (size && bytes[0] == '{' && import_has(bytes, size, "\"nodes\"") &&
-        import_has(bytes, size, "\"schema\""))
-        return "it is an execution trace of PyTorch; import the profiler's "
-               "trace of the same run, or convert it to Chakra";
     return NULL;
 }

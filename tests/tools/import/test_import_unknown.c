@@ -57,9 +57,6 @@ UNIT_TEST(files_of_other_tools_are_named)
            "PERFILE2...");
     EXPECT("it is a pickle of Python, and no memory snapshot of PyTorch",
            "\x80\x04\x95");
-    EXPECT("it is an execution trace of PyTorch; import the profiler's trace "
-           "of the same run, or convert it to Chakra",
-           "{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": 1, \"nodes\": [");
 }
 
 UNIT_TEST(other_bytes_are_not_named)

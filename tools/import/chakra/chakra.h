@@ -1,15 +1,17 @@
 /*
     chakra.h - what the files of the Chakra importer share
 
-    chakra.c  the format; turns nodes into events
-    read.c    decodes protobuf into nodes
-    layout.c  estimates times of nodes that have none
+    chakra.c     the format; turns nodes into events
+    read.c       decodes protobuf into nodes
+    layout.c     estimates times of nodes that have none
+    operators.c  reads what is joined with the profiler's trace
 */
 #ifndef TS_TOOLS_IMPORT_CHAKRA_CHAKRA_H
 #define TS_TOOLS_IMPORT_CHAKRA_CHAKRA_H
 
 #include "tools/import/import.h"
 #include "tools/import/map.h"
+#include "tools/import/wire.h"
 
 typedef enum chakra_type { // values of the schema
     CHAKRA_INVALID = 0,
@@ -66,5 +68,20 @@ bool chakra_layout(chakra *c);
 // Returns the stream of a device node. Nodes without one get a stream for each
 // kind of work.
 int64_t chakra_stream(const chakra_node *node);
+
+/* ---- Messages ---- */
+
+enum { CHAKRA_MESSAGE_MAX = 64 << 20 };
+
+typedef struct chakra_attribute {
+    ts_text name, text; // text: if it is a string or bytes, else NULL
+    int64_t number;     // IMPORT_NONE: it is no number
+} chakra_attribute;
+
+// Decodes an attribute; false: it is malformed or has no name.
+bool chakra_attribute_take(import_wire w, chakra_attribute *a);
+// Reads the size of a message; false at the end. *broken: it is truncated or
+// too large.
+bool chakra_read_size(import_source *source, uint64_t *size, bool *broken);
 
 #endif // TS_TOOLS_IMPORT_CHAKRA_CHAKRA_H

@@ -8,8 +8,6 @@
 #include "tools/import/chakra/chakra.h"
 #include "tools/import/wire.h"
 
-enum { MESSAGE_MAX = 64 << 20 };
-
 static int64_t unzigzag(uint64_t value)
 {
     return (int64_t)(value >> 1 ^ (0 - (value & 1)));
@@ -17,13 +15,8 @@ static int64_t unzigzag(uint64_t value)
 
 /* ---- Attributes --------------------------------------------------------- */
 
-typedef struct attribute {
-    ts_text name, text; // text: if it is a string or bytes, else NULL
-    int64_t number;     // IMPORT_NONE: it is no number
-} attribute;
-
 // Case labels are field numbers of AttributeProto's oneof.
-static void take_value(attribute *a, const import_field *f)
+static void take_value(chakra_attribute *a, const import_field *f)
 {
     switch (f->number) {
     case 7: // int32 to uint64, bool
@@ -54,10 +47,10 @@ static void take_value(attribute *a, const import_field *f)
     }
 }
 
-static bool take_attribute(import_wire w, attribute *a)
+bool chakra_attribute_take(import_wire w, chakra_attribute *a)
 {
     import_field f;
-    *a = (attribute){ .name = { "", 0 }, .number = IMPORT_NONE };
+    *a = (chakra_attribute){ .name = { "", 0 }, .number = IMPORT_NONE };
     while (import_wire_field(&w, &f)) {
         if (f.number == 1 && f.type == IMPORT_BYTES) {
             a->name.text = (const char *)f.bytes.at;
@@ -73,11 +66,11 @@ static bool take_attribute(import_wire w, attribute *a)
 static bool is_metadata(import_wire w)
 {
     import_field f;
-    attribute a;
+    chakra_attribute a;
     bool any = false;
     for (; import_wire_field(&w, &f); any = true)
         if (f.type != IMPORT_BYTES || f.number > 2 ||
-            (f.number == 2 && !take_attribute(f.bytes, &a)))
+            (f.number == 2 && !chakra_attribute_take(f.bytes, &a)))
             return false;
     return any && w.at == w.end;
 }
@@ -115,7 +108,7 @@ bool chakra_is(const uint8_t *head, size_t size)
     uint64_t node_size;
     if (!import_wire_bytes(&w, &message) || !is_metadata(message)) return false;
     if (w.at == w.end) return true; // no nodes
-    if (!import_wire_varint(&w, &node_size) || node_size > MESSAGE_MAX)
+    if (!import_wire_varint(&w, &node_size) || node_size > CHAKRA_MESSAGE_MAX)
         return false;
     if (node_size < (uint64_t)(w.end - w.at)) w.end = w.at + node_size;
     return is_node(w);
@@ -161,7 +154,8 @@ static uint64_t to_count(int64_t number)
     return number < 0 ? 0 : (uint64_t)number;
 }
 
-static void use_attribute(chakra *c, chakra_node *node, const attribute *a)
+static void use_attribute(chakra *c, chakra_node *node,
+                          const chakra_attribute *a)
 {
     char what[60];
     if (cli_is_text(a->name, "is_cpu_op"))
@@ -196,7 +190,7 @@ static void use_attribute(chakra *c, chakra_node *node, const attribute *a)
 static bool take_node_field(chakra *c, chakra_node *node, import_field *f)
 {
     const int64_t ns = to_ns(f->value);
-    attribute a;
+    chakra_attribute a;
     switch (f->number) {
     case 1: node->id = f->value; return f->type == IMPORT_VARINT;
     case 2:
@@ -217,7 +211,7 @@ static bool take_node_field(chakra *c, chakra_node *node, import_field *f)
     case 8: import_unowned(c->job, "inputs", 6); return true;
     case 9: import_unowned(c->job, "outputs", 7); return true;
     case 10:
-        if (f->type != IMPORT_BYTES || !take_attribute(f->bytes, &a))
+        if (f->type != IMPORT_BYTES || !chakra_attribute_take(f->bytes, &a))
             return false;
         use_attribute(c, node, &a);
         return true;
@@ -261,16 +255,16 @@ static void take_node(chakra *c, import_wire w)
 static void take_metadata(chakra *c, import_wire w)
 {
     import_field f;
-    attribute a;
+    chakra_attribute a;
     while (import_wire_field(&w, &f)) {
         char key[80] = "chakra.version";
-        a = (attribute){ .text = { (const char *)f.bytes.at,
-                                   (size_t)(f.bytes.end - f.bytes.at) },
-                         .number = IMPORT_NONE };
+        a = (chakra_attribute){ .text = { (const char *)f.bytes.at,
+                                          (size_t)(f.bytes.end - f.bytes.at) },
+                                .number = IMPORT_NONE };
         if (f.type != IMPORT_BYTES) continue;
         // In 0.0.4 field 1 is an attribute, later the version.
-        attribute inner;
-        if (take_attribute(f.bytes, &inner)) {
+        chakra_attribute inner;
+        if (chakra_attribute_take(f.bytes, &inner)) {
             a = inner;
             snprintf(key, sizeof key, "chakra.%.*s",
                      (int)(a.name.size < 60 ? a.name.size : 60), a.name.text);
@@ -287,9 +281,7 @@ static void take_metadata(chakra *c, import_wire w)
 
 /* ---- Messages ----------------------------------------------------------- */
 
-// Reads the size of a message; false at the end. *broken: it is truncated or
-// too large.
-static bool read_size(import_source *source, uint64_t *size, bool *broken)
+bool chakra_read_size(import_source *source, uint64_t *size, bool *broken)
 {
     uint8_t bytes[10];
     for (size_t i = 0; i < sizeof bytes; i++) {
@@ -299,7 +291,7 @@ static bool read_size(import_source *source, uint64_t *size, bool *broken)
         }
         import_wire w = { bytes, bytes + i + 1 };
         if (bytes[i] >= 0x80) continue;
-        *broken = !import_wire_varint(&w, size) || *size > MESSAGE_MAX;
+        *broken = !import_wire_varint(&w, size) || *size > CHAKRA_MESSAGE_MAX;
         return !*broken;
     }
     *broken = true;
@@ -313,7 +305,7 @@ bool chakra_read(chakra *c)
     uint64_t size;
     bool broken = false, first = true;
     while (!c->out_of_memory && !c->old &&
-           read_size(c->job->source, &size, &broken)) {
+           chakra_read_size(c->job->source, &size, &broken)) {
         if (size > room) {
             free(bytes);
             bytes = malloc((size_t)size * 2);

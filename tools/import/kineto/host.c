@@ -2,6 +2,7 @@
     host.c - rows of the host: calls, zones, instants, counters
 */
 #include "tools/import/kineto/kineto.h"
+#include "tools/import/execution/execution.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -56,6 +57,19 @@ static void add_argument(kineto *k, uint32_t track, int64_t start_ns,
     }
 }
 
+// Adds what an execution trace knows of the row's operator.
+static void join(kineto *k, uint32_t track, int64_t start_ns, uint32_t site)
+{
+    const kineto_value name = k->row->fields[KINETO_NAME];
+    int64_t process, id;
+    if (!k->job->executions || name.type != KINETO_TEXT ||
+        !kineto_int(k->row->fields[KINETO_PID], &process) ||
+        !kineto_int(kineto_find(k->row, "Record function id"), &id))
+        return;
+    import_executions_join(k->job, process, id, name.text, name.size, track,
+                           start_ns, site);
+}
+
 static void put_zone(kineto *k, uint32_t track)
 {
     const kineto_value name = k->row->fields[KINETO_NAME];
@@ -74,6 +88,7 @@ static void put_zone(kineto *k, uint32_t track)
     if (k->job->bad.total != before) return;
     for (size_t i = 0; i < k->row->arg_count; i++)
         add_argument(k, track, time.start_ns, site, &k->row->args[i]);
+    join(k, track, time.start_ns, site);
 }
 
 void kineto_take_zone(kineto *k)

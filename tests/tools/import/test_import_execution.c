@@ -1,0 +1,191 @@
+/*
+    test_import_execution.c - execution traces are joined with a profile
+*/
+#include "tests/tools/import/import_fixture.h"
+#include "tools/import/execution/execution.h"
+
+#ifdef TRACESMITH_YAJL
+#include <fcntl.h>
+
+#define NODE \
+    "{\"id\":7,\"name\":\"aten::add\",\"ctrl_deps\":3,\"inputs\":{\"values\":" \
+    "[[4,5,0,6,4,\"cpu\"],2.5,\"<None>\"],\"shapes\":[[2,3],[],[]],\"types\":" \
+    "[\"Tensor(float)\",\"Double\",\"None\"]},\"outputs\":{\"values\":[]," \
+    "\"shapes\":[],\"types\":[]},\"attrs\":[{\"name\":\"rf_id\",\"type\":" \
+    "\"uint64\",\"value\":11},{\"name\":\"seq_id\",\"type\":\"int64\"," \
+    "\"value\":-1},{\"name\":\"kernel_file\",\"type\":\"string\",\"value\":" \
+    "\"\"},{\"name\":\"deep\",\"type\":\"x\",\"value\":{\"a\":[null,true]}}]}"
+#define TRACE(nodes) \
+    "{\"schema\":\"1.1.1-chakra.0.0.4\",\"pid\":9,\"nodes\":[" nodes "]}"
+
+static void save(const char *path, const char *bytes, size_t size)
+{
+    FILE *const out = fopen(path, "wb");
+    assert_int_equal(size, fwrite(bytes, 1, size, out));
+    fclose(out);
+}
+
+// Reads a file. Returns whether all of it was good.
+static bool add(import_executions *all, const char *bytes, size_t size)
+{
+    const char *const path = fixture_path(0, "execution.json");
+    save(path, bytes, size);
+    import_input *const input = import_input_open(&fixture_tool, path);
+    const bool good =
+        import_executions_add(all, &fixture_tool, import_input_next(input));
+    import_input_close(input);
+    return good;
+}
+
+// What a node is known as, "key=value " each, in the order of the file.
+static const char *values_of(const import_executions *all, uint64_t id)
+{
+    static char text[1024];
+    const execution_file *const file = &all->files[0];
+    const uint64_t *const index = cli_map_find(&file->node_of, id);
+    *text = 0;
+    if (!index) return NULL;
+    const execution_node *const node = &file->nodes[*index - 1];
+    for (size_t at = node->at, room = 0; at < node->end;) {
+        uint32_t size;
+        memcpy(&size, file->bytes + at + 2, sizeof size);
+        if (file->bytes[at] != 255)
+            room += (size_t)snprintf(text + room, sizeof text - room,
+                                     "%s=%.*s ", file->keys[file->bytes[at]],
+                                     (int)size, file->bytes + at + 6);
+        at += 6 + size;
+    }
+    return text;
+}
+
+UNIT_TEST(a_node_keeps_all_that_is_no_empty_text_or_list)
+{
+    import_executions all = { 0 };
+    assert_true(add(&all, TRACE(NODE), sizeof TRACE(NODE) - 1));
+    assert_int_equal(9, all.files[0].process);
+    assert_string_equal("1.1.1-chakra.0.0.4", all.files[0].schema);
+    assert_string_equal(
+        "id=7 ctrl_deps=3 inputs=[[4,5,0,6,4,\"cpu\"],2.5,\"<None>\"] "
+        "input_shapes=[[2,3],[],[]] "
+        "input_types=[\"Tensor(float)\",\"Double\",\"None\"] seq_id=-1 "
+        "deep={\"a\":[null,true]} ",
+        values_of(&all, 11));
+    import_executions_close(&all);
+}
+
+// Ids are unique: the first node keeps its id, and 0 and no number are none.
+UNIT_TEST(nodes_without_an_id_of_their_own_are_left_out)
+{
+#define OLD(name, id) \
+    "{\"name\":\"" name "\",\"rf_id\":" id ",\"parent\":1,\"inputs\":[1]," \
+    "\"input_shapes\":[[]]}"
+    static const char bytes[] = TRACE(OLD("a", "5") "," OLD("b", "5") "," OLD(
+        "c", "0") "," OLD("d", "-2") "," OLD("", "6") "," OLD("e", "7"));
+    import_executions all = { 0 };
+    assert_true(add(&all, bytes, sizeof bytes - 1));
+    assert_int_equal(2, all.files[0].count);
+    assert_string_equal("ctrl_deps=1 inputs=[1] input_shapes=[[]] ",
+                        values_of(&all, 5));
+    assert_null(values_of(&all, 6));
+    assert_non_null(values_of(&all, 7));
+    import_executions_close(&all);
+}
+
+// Of a value only the first 64 KiB are kept.
+UNIT_TEST(long_values_are_cut)
+{
+    enum { LONG = 200000 };
+    import_executions all = { 0 };
+    char *const bytes = malloc(LONG + 200);
+    const int head = snprintf(bytes, 200, "%s",
+                              "{\"schema\":\"1.0.1\",\"pid\":1,\"nodes\":[{"
+                              "\"rf_id\":1,\"name\":\"a\",\"inputs\":[\"");
+    memset(bytes + head, 'x', LONG);
+    memcpy(bytes + head + LONG, "\"]}]}", 5);
+    assert_true(add(&all, bytes, (size_t)head + LONG + 5));
+    assert_int_equal(6 + EXECUTION_TEXT + 6 + 1, all.files[0].nodes[0].end);
+    import_executions_close(&all);
+    free(bytes);
+}
+
+UNIT_TEST(every_truncation_and_every_changed_byte_is_read_to_an_end)
+{
+    static const char whole[] = TRACE(NODE "," NODE);
+    char bytes[sizeof whole];
+    // A shorter file is not known as an execution trace.
+    const size_t known = (size_t)(strstr(whole, "rf_id") - whole) + 6;
+    const int said = dup(STDERR_FILENO), null = open("/dev/null", O_WRONLY);
+    assert_true(said >= 0 && dup2(null, STDERR_FILENO) == STDERR_FILENO);
+    for (size_t size = 1; size < sizeof whole - 1; size++) {
+        import_executions all = { 0 };
+        const bool good = add(&all, whole, size);
+        assert_true(!good || size < known);
+        import_executions_close(&all);
+    }
+    for (size_t at = 0; at < sizeof whole - 1; at++) {
+        import_executions all = { 0 };
+        memcpy(bytes, whole, sizeof whole);
+        bytes[at] ^= (char)(1 + at % 255);
+        add(&all, bytes, sizeof whole - 1);
+        import_executions_close(&all);
+    }
+    dup2(said, STDERR_FILENO);
+    close(said);
+    close(null);
+}
+
+// Joins this profile with these nodes; returns the row's arguments.
+static void expect_joined(const char *nodes, const char *row,
+                          const char *expected)
+{
+    import_executions all = { 0 };
+    add(&all, nodes, strlen(nodes));
+    const char *const path = fixture_path(0, "profile.json");
+    save(path, row, strlen(row));
+    imported i = { .input = import_input_open(&fixture_tool, path) };
+    extern const import_format import_kineto;
+    ts_result result;
+    i.job = import_job_open(&fixture_tool, import_input_next(i.input),
+                            &import_kineto, fixture_path(1, "x.sbt"), &result);
+    i.job->executions = &all;
+    assert_true(import_kineto.import(i.job));
+    import_executions_end(i.job);
+    char text[200] = "";
+    snprintf(text, sizeof text, "args %d, flawed %d, left %d, unused %d",
+             (int)i.job->events[TS_EVENT_ZONE_ARG], (int)i.job->flawed.total,
+             (int)i.job->unowned.total, !all.files[0].all);
+    assert_string_equal(expected, text);
+    assert_int_equal(TS_OK, import_job_end(i.job, true));
+    import_job_close(i.job);
+    import_input_close(i.input);
+    import_executions_close(&all);
+}
+
+#define ROW(name, pid, id) \
+    "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name \
+    "\",\"pid\":" pid ",\"tid\":1,\"ts\":1,\"dur\":1,\"args\":{\"Record " \
+    "function id\":" id "}}]}"
+
+UNIT_TEST(process_id_and_name_must_be_equal)
+{
+    expect_joined(TRACE(NODE), ROW("aten::add", "9", "11"),
+                  "args 8, flawed 0, left 0, unused 0");
+    expect_joined(TRACE(NODE), ROW("aten::add", "8", "11"),
+                  "args 1, flawed 0, left 0, unused 1");
+    expect_joined(TRACE(NODE), ROW("aten::add", "9", "12"),
+                  "args 1, flawed 0, left 0, unused 1");
+    expect_joined(TRACE(NODE), ROW("aten::mul", "9", "11"),
+                  "args 1, flawed 1, left 0, unused 1");
+    expect_joined(TRACE(NODE "," OLD("b", "3")), ROW("aten::add", "9", "11"),
+                  "args 8, flawed 0, left 1, unused 0");
+}
+
+int main(void)
+{
+    return unit_run(fixture_begin, fixture_end);
+}
+
+#else
+#include "tests/tools/import/built_without.h"
+BUILT_WITHOUT("yajl")
+#endif

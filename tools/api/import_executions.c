@@ -1,0 +1,88 @@
+/*
+    import_executions.c - the execution traces among the files to import
+
+    They are read before the others, because the zones of these get their
+    arguments. Only plain files are looked at: no folders, archives and pipes.
+    A file of Chakra is read if there is a trace of the profiler, too, and
+    otherwise becomes a trace of its own.
+*/
+#include "tools/api/import.h"
+#include "tools/import/archive.h"
+#include "tools/import/bytes.h"
+#include <sys/stat.h>
+#include <unistd.h>
+
+extern const import_format import_kineto, import_torch_execution, import_chakra;
+
+// Returns whether a file can be read and is no archive. Quietly: what is wrong
+// with it is said when it is imported.
+static bool is_candidate(const char *path)
+{
+    const char *why;
+    struct stat st;
+    if (stat(path, &st) || !S_ISREG(st.st_mode)) return false;
+    const int fd = cli_open_input(path, &why);
+    import_bytes *const bytes = fd < 0 ? NULL : import_bytes_open(fd);
+    if (!bytes && fd >= 0) close(fd);
+    if (!bytes) return false;
+    size_t size = IMPORT_ARCHIVE_HEAD;
+    const uint8_t *const head = import_bytes_peek(bytes, &size);
+    const bool may_be = size && !import_archive_begins(head, size);
+    import_bytes_close(bytes);
+    return may_be;
+}
+
+// Opens a file if it is of one of these formats. NULL: it is not.
+static import_input *open_as(const cli_tool *tool, const char *path,
+                             const import_format *const *formats,
+                             import_source **source)
+{
+    import_input *const input =
+        is_candidate(path) ? import_input_open(tool, path) : NULL;
+    *source = input ? import_input_next(input) : NULL;
+    for (; *source && *formats; formats++)
+        if ((*formats)->recognise(*source)) return input;
+    if (input) import_input_close(input);
+    return NULL;
+}
+
+// Adds the execution traces of these formats; false: not all was read.
+static bool add_all(ts_import *all, const cli_tool *tool,
+                    const import_format *const *formats)
+{
+    bool ok = true;
+    for (size_t i = 0; i < all->desc->path_count; i++) {
+        import_source *source;
+        import_input *const input =
+            open_as(tool, all->desc->paths[i], formats, &source);
+        if (!input) continue;
+        ok = import_executions_add(&all->executions, tool, source) && ok;
+        if (import_executions_drop(&all->executions)) {
+            import_input_close(input);
+            continue; // it becomes a trace of its own
+        }
+        if (!import_outputs_take_part(&all->outputs,
+                                      import_source_file(source)))
+            ok = cli_out_of_memory(tool);
+        import_input_close(input);
+    }
+    return ok;
+}
+
+bool api_import_executions(ts_import *all, const cli_tool *tool)
+{
+    static const import_format *const kineto[] = { &import_kineto, NULL };
+    static const import_format *const json[] = { &import_torch_execution,
+                                                 NULL };
+    static const import_format *const both[] = { &import_torch_execution,
+                                                 &import_chakra, NULL };
+    const ts_import_desc *const desc = all->desc;
+    import_input *profile = NULL;
+    import_source *source;
+    if (desc->path_count < 2 || desc->format || import_torch_execution.missing)
+        return true;
+    for (size_t i = 0; i < desc->path_count && !profile; i++)
+        profile = open_as(tool, desc->paths[i], kineto, &source);
+    if (profile) import_input_close(profile);
+    return add_all(all, tool, profile ? both : json);
+}
