@@ -112,8 +112,8 @@ INCLUDES := $(shell grep -ro '^$(HASH)include "tools/[a-z_/]*/' tools | \
     sed -E 's,tools/([a-z-]*).*,\1:api-\1,; s,api-ts-,api-,; \
     s,api-analyze,api-analysis,; s,api-studio,api-analysis,; \
     s/api-(query|shell)/api-sql/') \
-    $(addprefix mcp:api-,analysis diff sql whatif) studio:api-sql \
-    record:api-import
+    $(addprefix mcp:api-,analysis diff sql whatif) \
+    studio:api-merge studio:api-sql record:api-import
 FAMILIES = $(patsubst tools/%.c,%,$(subst api/,api-,$(wildcard tools/api/*.c)))
 direct = $(foreach room,$(1),$(patsubst $(room):%,%,$(filter $(room):%, \
     $(INCLUDES))))

@@ -1,13 +1,15 @@
 /*
     ts-studio.c - a trace in a browser: one page, or a server for this machine
 */
+#define _XOPEN_SOURCE 700 // realpath
 #include "tools/cli/context.h"
+#include "tools/studio/ranks/ranks.h"
 #include "tools/studio/serve/serve.h"
 #include "tools/tracesmith_tools.h"
 #include <sys/stat.h>
 
 static const char *output_text;
-static bool no_report, no_browser, has_port, hosted;
+static bool no_report, no_browser, has_port, hosted, merge;
 static uint64_t port;
 
 static const cli_option options[] = {
@@ -19,6 +21,9 @@ static const cli_option options[] = {
       .help = "with -o: a page for a web host, without a trace; it shows\n"
               "a trace of the same host: PAGE?url=TRACE",
       .flag = &hosted },
+    { .name = "--merge",
+      .help = "show all traces as one, as ts-merge aligns them",
+      .flag = &merge },
     { .name = "--port N",
       .help = "port of the server on 127.0.0.1 (default: any free port)",
       .flag = &has_port,
@@ -70,26 +75,72 @@ static bool write_page(const char *path)
     return ts_page_write(&desc, &output, NULL) == TS_OK;
 }
 
-/* ---- A server ------------------------------------------------------------ */
-
 static const char *last_part(const char *path)
 {
     const char *const slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
+/* ---- Folders of traces --------------------------------------------------- */
+
+// What is shown as one trace.
+typedef struct source {
+    const char *path;   // of the trace
+    const char *beside; // notes are kept beside this
+    studio_ranks ranks; // that it was merged of; none: it is a file
+    char *merged;       // the path, of a temporary file
+    char *folder;       // given, without links and without a last slash
+} source;
+
+static void close_source(source *s)
+{
+    studio_ranks_remove(s->merged);
+    studio_ranks_close(&s->ranks);
+    free(s->folder);
+}
+
+static bool merge_source(source *s)
+{
+    cli_reporter reporter = { .tool = &tool };
+    const ts_observer observer = cli_observer(&reporter);
+    char name[256];
+    snprintf(name, sizeof name, "%.240s.sbt",
+             s->folder ? last_part(s->folder) : "merged");
+    s->merged = studio_ranks_merge(&s->ranks, &tool, name, &observer);
+    s->path = s->merged;
+    return s->merged;
+}
+
+// A file, or what a folder or several of either have.
+static bool open_source(source *s, char **paths, size_t count)
+{
+    *s = (source){ .path = paths[0], .beside = paths[0] };
+    if (count == 1 && !studio_ranks_is_folder(paths[0])) return true;
+    for (size_t i = 0; i < count; i++)
+        if (!studio_ranks_add(&s->ranks, &tool, paths[i])) return false;
+    if (studio_ranks_is_folder(paths[0])) {
+        s->folder = realpath(paths[0], NULL);
+        if (s->folder) s->beside = s->folder;
+    }
+    if (s->ranks.count > 1) return merge_source(s);
+    s->path = s->beside = s->ranks.items[0];
+    return true;
+}
+
+/* ---- A server ------------------------------------------------------------ */
+
 typedef struct input {
-    const char *path;
+    const source *from;
     struct stat file; // st_mode is 0 where there is none
     cli_trace trace;
 } input;
 
-static bool open_input(input *in, const char *path)
+static bool open_input(input *in, const source *from)
 {
-    *in = (input){ .path = path };
+    *in = (input){ .from = from };
     // Before the trace is opened: it may be replaced in between.
-    if (stat(path, &in->file)) in->file = (struct stat){ .st_mode = 0 };
-    return cli_trace_open(&in->trace, &tool, path, NULL, CLI_WARN_ALL);
+    if (stat(from->path, &in->file)) in->file = (struct stat){ .st_mode = 0 };
+    return cli_trace_open(&in->trace, &tool, from->path, NULL, CLI_WARN_ALL);
 }
 
 // What notes can be kept beside: not a pipe.
@@ -104,20 +155,22 @@ static bool serve(const input *a, const input *b)
     scene *s = NULL, *second = NULL;
     const bool opened = scene_open(&s, a->trace.reader) == TS_OK &&
                         (!b || scene_open(&second, b->trace.reader) == TS_OK);
-    char *const report = opened ? report_of(a->path) : NULL;
-    const studio_about about = { last_part(a->path), report,
-                                 b ? last_part(b->path) : NULL };
-    const studio_server_desc desc = { .tool = &tool,
-                                      .scene = s,
-                                      .other_scene = second,
-                                      .about = &about,
-                                      .path = is_file(a) ? a->path : NULL,
-                                      .other = b && is_file(b) ? b->path : NULL,
-                                      .file = a->file,
-                                      .other_file =
-                                          b ? b->file : (struct stat){ 0 },
-                                      .port = (uint16_t)port,
-                                      .no_browser = no_browser };
+    char *const report = opened ? report_of(a->from->path) : NULL;
+    const studio_about about = { last_part(a->from->path), report,
+                                 b ? last_part(b->from->path) : NULL };
+    const studio_server_desc desc = {
+        .tool = &tool,
+        .scene = s,
+        .other_scene = second,
+        .about = &about,
+        .path = is_file(a) ? a->from->path : NULL,
+        .beside = a->from->beside,
+        .other = b && is_file(b) ? b->from->path : NULL,
+        .file = a->file,
+        .other_file = b ? b->file : (struct stat){ 0 },
+        .port = (uint16_t)port,
+        .no_browser = no_browser
+    };
     const bool ok = opened ? studio_serve(&desc) : cli_out_of_memory(&tool);
     free(report);
     scene_close(second);
@@ -125,14 +178,14 @@ static bool serve(const input *a, const input *b)
     return ok;
 }
 
-static bool open_and_serve(const char *path, const char *other_path)
+static bool open_and_serve(const source *first, const source *second)
 {
     input a, b;
-    bool ok = open_input(&a, path);
+    bool ok = open_input(&a, first);
     if (!ok) return false;
-    if (!other_path) {
+    if (!second) {
         ok = serve(&a, NULL);
-    } else if ((ok = open_input(&b, other_path))) {
+    } else if ((ok = open_input(&b, second))) {
         ok = serve(&a, &b);
         cli_trace_close(&b.trace);
     }
@@ -140,17 +193,32 @@ static bool open_and_serve(const char *path, const char *other_path)
     return ok;
 }
 
+// count: of paths, which are one source, or one each.
+static bool show(char **paths, size_t count)
+{
+    source a, b = { .path = NULL };
+    const bool two = count > 1 && !merge;
+    const bool ok = open_source(&a, paths, two ? 1 : count) &&
+                    (!two || open_source(&b, paths + 1, 1)) &&
+                    (output_text ? write_page(a.path)
+                                 : open_and_serve(&a, two ? &b : NULL));
+    close_source(&b);
+    close_source(&a);
+    return ok;
+}
+
 static bool check_usage(int argc)
 {
-    if (hosted && (!output_text || argc > 1))
+    if (hosted && (!output_text || argc > 1 || merge))
         cli_error(&tool, NULL, "--hosted needs -o PAGE, and no trace");
     else if (hosted)
         return true;
-    else if (argc < 2 || argc > 3)
+    else if (argc < 2 || (argc > 3 && !merge))
         cli_error(&tool, NULL, "%s",
                   argc < 2 ? "a trace to read is required"
-                           : "at most two traces can be shown at a time");
-    else if (output_text && argc > 2)
+                           : "at most two traces can be compared: --merge "
+                             "shows several as one");
+    else if (output_text && argc > 2 && !merge)
         cli_error(&tool, NULL, "-o writes a page of one trace");
     else if (output_text && (has_port || no_browser))
         cli_error(&tool, NULL, "%s applies to a server, not to -o",
@@ -167,10 +235,10 @@ int main(int argc, char **argv)
     cli_parse(&tool, &argc, argv);
     if (!check_usage(argc)) return cli_usage(&tool);
     const cli_output output = { "--output", output_text, CLI_HTML };
-    const char *const path = hosted ? NULL : argv[1];
-    if (!cli_outputs_check(&tool, &output, 1, &path, !hosted)) return CLI_USAGE;
-    if (output_text)
-        return cli_finish(&tool, write_page(path) ? CLI_OK : CLI_FAILED);
-    const bool ok = open_and_serve(path, argc > 2 ? argv[2] : NULL);
+    if (!cli_outputs_check(&tool, &output, 1, (const char *const *)argv + 1,
+                           (size_t)argc - 1))
+        return CLI_USAGE;
+    const bool ok =
+        hosted ? write_page(NULL) : show(argv + 1, (size_t)argc - 1);
     return cli_finish(&tool, ok ? CLI_OK : CLI_FAILED);
 }

@@ -99,14 +99,15 @@ check "studio: in a browser" sh -ec '
     build/ts-import --format kineto $0/hostile.json -o $0/hostile.sbt >/dev/null
     build/ts-studio -o $0/page.html $0/real.sbt
     build/ts-studio --hosted -o $0/hosted.html
+    build/ts-import docs/examples/job.tar.gz -o $0/job/ >/dev/null
     build/ts-studio -o $0/hostile.html $0/hostile.sbt
     sentence=$(build/ts-analyze --only idle --json $0/real.sbt |
         node -e "console.log(JSON.parse(require(\"fs\").readFileSync(0))
             .answers.idle.answer)")
-    address=- live=- started=
+    address=- live=- job=- started=
     trap "kill \$started 2>/dev/null || :" EXIT
     if test "$1" != 0; then
-        rm -f $0/address $0/live $0/live.sbt $0/real.sbt.notes.json
+        rm -f $0/address $0/live $0/ranks $0/live.sbt $0/real.sbt.notes.json
         build/ts-studio --no-browser $0/real.sbt $0/second.sbt >$0/address &
         started=$!
         build/examples/pipeline -o $0/live.sbt --frames 1000000 >/dev/null &
@@ -115,10 +116,14 @@ check "studio: in a browser" sh -ec '
         while ! test -s $0/live.sbt && kill -0 $recorder; do sleep 0.1; done
         build/ts-studio --no-browser --no-report $0/live.sbt >$0/live &
         started="$started $!"
-        while ! test -s $0/address || ! test -s $0/live; do
+        build/ts-studio --no-browser --no-report $0/job >$0/ranks &
+        started="$started $!"
+        while ! test -s $0/address || ! test -s $0/live ||
+            ! test -s $0/ranks; do
             kill -0 $started && sleep 0.1
         done
-        address=$(cat $0/address) live=$(cat $0/live)
+        address=$(cat $0/address) live=$(cat $0/live) job=$(cat $0/ranks)
     fi
     node $HERE/browser.mjs $0/page.html $0/hostile.html "$address" \
-        "$sentence" $0/pictures "$live" "${recorder:-}"' $folder "$serves"
+        "$sentence" $0/pictures "$live" "${recorder:-}" \
+        "$job"' $folder "$serves"

@@ -1,15 +1,17 @@
 // The page in a real browser: opens, looks, searches, explains, simulates, by
 // mouse and by keyboard; asks nobody; runs nothing that a trace says.
 //   node browser.mjs PAGE HOSTILE-PAGE ADDRESS SENTENCE PICTURES LIVE RECORDER
+//       JOB
 // ADDRESS: of a server; SENTENCE: of ts-analyze on why devices were idle. LIVE:
-// of a server of the trace that process RECORDER is writing.
+// of a server of the trace that process RECORDER is writing. JOB: of a server
+// of a folder with two ranks.
 // Prints TAP. SLOWER=6 slows the pages' processor, as on a loaded machine.
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
-const [page, hostile, address, sentence, pictures, live, recorder] =
+const [page, hostile, address, sentence, pictures, live, recorder, job] =
   process.argv.slice(2);
 const served_trace = page.replace('page.html', 'real.sbt');
 const require = createRequire(`${process.cwd()}/build/studio/check/`);
@@ -795,6 +797,24 @@ const tests = {
       host.close();
       await tab.bringToFront();
     }
+  },
+
+  async 'a folder of ranks is one trace, and tracks name their rank'() {
+    if (address === '-') throw new Error('SKIP this build has no server');
+    const ranks = await open(job);
+    const titles = await ranks.tab.evaluate(() =>
+      studio.tracks.lines.map((l) => l.title).join('\n'));
+    for (const rank of [0, 1])
+      is(`streams of rank ${rank}`,
+        titles.includes(`rank ${rank}: stream 7 on GPU ${rank}`));
+    await press(ranks.tab, 'k');
+    await set(ranks.tab, '#track-filter', 'rank 1:');
+    await settle(ranks.tab);
+    is('one rank is left', await ranks.tab.evaluate(() =>
+      studio.tracks.lines.every((l) => !l.first ||
+        l.title.includes('rank 1:'))));
+    same('errors', ranks.seen.errors.join(), '');
+    await ranks.tab.close();
   },
 
   async 'a trace is followed, until its recorder is killed'() {

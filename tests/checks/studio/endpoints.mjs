@@ -233,6 +233,28 @@ async function keeps() {
   await expect(server, '/notes', undefined, 200, 'second');
 }
 
+// A folder is one trace: notes are kept beside it, and the file that its traces
+// were merged into goes with the server.
+async function merges() {
+  const program = alone('ts-cut', 'exit 1');
+  const job = join(folder, 'job'), left = join(folder, 'tmp');
+  mkdirSync(job);
+  copyFileSync(trace, join(job, 'rank0.sbt'));
+  copyFileSync(other, join(job, 'rank1.sbt'));
+  const server = await serve(program, [`${job}/`], { TMPDIR: left });
+  await expect(server, '/about', undefined, 200, '"job.sbt"');
+  const processes = JSON.parse((await expect(server, '/task', 'sql\n' +
+    "SELECT count(*) AS n FROM metadata WHERE key = 'merge.part'", 200)).text);
+  same('processes', processes.results[0].rows[0].n, 2);
+  const none = await expect(server, '/notes', undefined, 200, '');
+  await expect(server, '/notes', '{\n "studio_notes": 1,\n "notes": []\n}\n',
+    200, '', { 'If-Match': none.version });
+  same('its notes', existsSync(`${job}.notes.json`), true);
+  same('merged', readdirSync(left).length, 1);
+  await server.kill('SIGTERM');
+  same('left of a merge', readdirSync(left).join(), '');
+}
+
 // Names of differences are those of boxes, which the page marks.
 async function names() {
   const server = await serve(alone('ts-diff', 'echo "$*"'), [trace, other]);
@@ -263,6 +285,7 @@ try {
   await lacks();
   await ends();
   await limits();
+  await merges();
   await names();
   await keeps();
 } finally {

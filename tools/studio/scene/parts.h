@@ -236,8 +236,9 @@ struct scene {
     size_t label_count, label_room;
     cli_map label_index; // kind and id to label
     scene_recent recent[RECENT];
-    char track_name[320];
-    int64_t from_ns, to_ns; // what is loaded
+    char track_name[512];
+    size_t tracks_counted, processes; // how many of these are processes
+    int64_t from_ns, to_ns;           // what is loaded
     bool loaded;
     int64_t refused_from, refused_to; // the last window without memory
     uint64_t *chunk_place; // by chunk: row number of its first operation

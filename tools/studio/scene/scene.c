@@ -210,18 +210,64 @@ static ts_text twin_name(scene *s, const ts_track *track)
     return (ts_text){ s->track_name, (size_t)size };
 }
 
-ts_text scene_track_name(scene *s, uint32_t id)
+static ts_text name_within(scene *s, const ts_track *track)
 {
     static const char *const types[] = { "track",   "process", "thread", "GPU",
                                          "context", "stream",  "counter" };
-    ts_track track = { .id = id, .number = id };
-    const bool known = ts_reader_track(s->reader, id, &track);
-    if (known && track.type == TS_TRACK_STREAM) return stream_name(s, &track);
-    if (known && track.name.size && track.type != TS_TRACK_DEVICE)
-        return has_twin(s, &track) ? twin_name(s, &track) : track.name;
-    const uint32_t type = track.type < 7 ? track.type : 0;
+    if (track->type == TS_TRACK_STREAM) return stream_name(s, track);
+    if (track->name.size && track->type != TS_TRACK_DEVICE)
+        return has_twin(s, track) ? twin_name(s, track) : track->name;
+    const uint32_t type = track->type < 7 ? track->type : 0;
     const int size = snprintf(s->track_name, sizeof s->track_name,
-                              "%s %" PRIu64, types[type], track.number);
+                              "%s %" PRIu64, types[type], track->number);
+    return (ts_text){ s->track_name, (size_t)size };
+}
+
+// Whether the trace was merged of several processes.
+static bool has_processes(scene *s)
+{
+    const size_t count = ts_reader_info(s->reader)->track_count;
+    ts_track track;
+    if (s->tracks_counted == count) return s->processes > 1;
+    s->tracks_counted = count;
+    s->processes = 0;
+    for (size_t i = 0; ts_reader_track_at(s->reader, i, &track); i++)
+        s->processes += track.type == TS_TRACK_PROCESS;
+    return s->processes > 1;
+}
+
+// "rank 3", else the name and the number of the process that a track belongs
+// to. False: it belongs to none, or is one.
+static bool process_name(const scene *s, ts_track track, char *name,
+                         size_t room)
+{
+    ts_metadata rank;
+    for (int i = 0; i < 8 && track.type != TS_TRACK_PROCESS; i++)
+        if (!ts_reader_track(s->reader, track.parent, &track)) return false;
+    if (track.type != TS_TRACK_PROCESS) return false;
+    const int size = track.name.size < 80 ? (int)track.name.size : 80;
+    if (ts_reader_metadata(s->reader, track.id, "rank", &rank))
+        snprintf(name, room, "rank %" PRId64, rank.number);
+    else
+        snprintf(name, room, "%.*s%s%" PRIu64 "%s", size ? size : 8,
+                 size ? track.name.text : "process ", size ? " (" : "",
+                 track.number, size ? ")" : "");
+    return true;
+}
+
+ts_text scene_track_name(scene *s, uint32_t id)
+{
+    char process[128], copy[sizeof s->track_name];
+    ts_track track = { .number = id };
+    if (!ts_reader_track(s->reader, id, &track)) track.type = 0;
+    const ts_text name = name_within(s, &track);
+    if (track.type == TS_TRACK_PROCESS || !track.type || !has_processes(s) ||
+        !process_name(s, track, process, sizeof process))
+        return name;
+    const int most = name.size < 300 ? (int)name.size : 300;
+    memcpy(copy, name.text, (size_t)most); // it may be s->track_name
+    const int size = snprintf(s->track_name, sizeof s->track_name, "%s: %.*s",
+                              process, most, copy);
     return (ts_text){ s->track_name, (size_t)size };
 }
 

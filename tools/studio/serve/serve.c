@@ -155,9 +155,8 @@ static enum MHD_Result send_notes(const server *s, struct MHD_Connection *c)
 {
     char *text;
     size_t size;
-    const char *const path = s->desc->path;
-    if (!path) return refuse(c, MHD_HTTP_NOT_FOUND, "no such thing");
-    const char *const why = studio_notes_read(path, &text, &size);
+    if (!s->desc->path) return refuse(c, MHD_HTTP_NOT_FOUND, "no such thing");
+    const char *const why = studio_notes_read(s->desc->beside, &text, &size);
     if (why) return refuse(c, MHD_HTTP_CONFLICT, why);
     return reply_notes(
         c, text, size,
@@ -170,7 +169,7 @@ static enum MHD_Result keep_notes(const server *s, struct MHD_Connection *c,
     if (!s->desc->path) return refuse(c, MHD_HTTP_NOT_FOUND, "no such thing");
     const char *const why =
         in->too_large ? "too large"
-                      : studio_notes_write(s->desc->path, in->bytes, in->size,
+                      : studio_notes_write(s->desc->beside, in->bytes, in->size,
                                            header(c, "If-Match"));
     return why ? refuse(c, MHD_HTTP_CONFLICT, why)
                : reply_notes(c, in->bytes, in->size,
