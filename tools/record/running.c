@@ -13,13 +13,26 @@
 #include <time.h>
 #include <unistd.h>
 
-// Whether a process without an environment is about to get one: exec empties it
-// a moment before. Kernel threads and zombies have no program.
+// Whether a process without an environment may have one a moment later: exec
+// empties it before it writes the new one, for as long as reading the program
+// takes. Kernel threads and zombies have no program.
 static bool is_in_exec(const char *process)
 {
-    char path[300], program[8];
+    enum { FIELDS = 48 }; // from the name to the addresses of its environment
+    char path[300], text[2048] = "";
+    unsigned long long begin = 0, end = 0;
     snprintf(path, sizeof path, "/proc/%s/exe", process);
-    return readlink(path, program, sizeof program) > 0;
+    if (readlink(path, text, sizeof text) <= 0) return false;
+    snprintf(path, sizeof path, "/proc/%s/stat", process);
+    FILE *const file = fopen(path, "r");
+    if (!file) return false;
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    const char *field = strrchr(text, ')');
+    for (int i = 0; field && i < FIELDS; i++)
+        field = strchr(field + 1, ' ');
+    if (!field || sscanf(field, "%llu %llu", &begin, &end) != 2) return false;
+    return !end || begin < end; // equal: it has none, and stays so
 }
 
 // Whether the environment of a process in /proc has our variables. *size is
@@ -46,9 +59,10 @@ static bool has_vars(const record_job *job, const char *process, size_t *size)
 
 static bool is_ours(const record_job *job, const char *process)
 {
-    const struct timespec wait = { 0, 100000 };
+    enum { TRIES = 5000 }; // a second: longer than any exec takes
+    const struct timespec wait = { 0, 200000 };
     size_t size;
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < TRIES; i++) {
         if (has_vars(job, process, &size)) return true;
         if (size || !is_in_exec(process)) break;
         nanosleep(&wait, NULL);
@@ -93,14 +107,13 @@ static bool ids_rise(const record_job *job)
                         strtol(limit, NULL, 10) - FIRST;
 }
 
-// A process may start another one and end meanwhile: that has a higher id.
-static bool one_is_newer(const record_job *job)
+// Looks at the ids from `id` on, until none was given meanwhile: a process may
+// start another one and end, and that has a higher id.
+static bool one_since(const record_job *job, pid_t id)
 {
-    enum { MOST = 2000 }; // more take longer than all that there are
     char process[24];
-    pid_t id = job->next, end;
-    while ((end = newest()) != id) {
-        if (end < id || end - job->next > MOST) return one_of_all(job);
+    pid_t end;
+    while ((end = newest()) > id) {
         for (; id < end; id++) {
             snprintf(process, sizeof process, "%ld", (long)id);
             if (is_ours(job, process)) return true;
@@ -110,11 +123,22 @@ static bool one_is_newer(const record_job *job)
     return false;
 }
 
-// Twice: a process has an id a moment before it is in /proc.
+// Twice: ids may begin again meanwhile. A list of /proc is older than the look
+// at its last process: those that were started since come afterwards.
 static bool one_is_ours(const record_job *job)
 {
-    if (job->next <= 0 || !ids_rise(job)) return one_of_all(job);
-    return one_is_newer(job) || one_is_newer(job);
+    enum { MOST = 2000 }; // more take longer than all that there are
+    const bool rise = job->next > 0 && ids_rise(job);
+    for (int i = 0; i < 2; i++) {
+        const pid_t last = newest();
+        pid_t id = job->next;
+        if (!rise || last < id || last - id > MOST) {
+            if (one_of_all(job)) return true;
+            id = last + 1;
+        }
+        if (one_since(job, id)) return true;
+    }
+    return false;
 }
 
 // Waits a moment for processes that are about to end.
