@@ -6,6 +6,8 @@
 #include "tools/studio/ranks/ranks.h"
 #include "tools/studio/serve/serve.h"
 #include "tools/tracesmith_tools.h"
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 static const char *output_text;
@@ -85,6 +87,7 @@ static const char *last_part(const char *path)
 
 // What is shown as one trace.
 typedef struct source {
+    const char *name;   // shown
     const char *path;   // of the trace
     const char *beside; // notes are kept beside this
     studio_ranks ranks; // that it was merged of; none: it is a file
@@ -99,32 +102,50 @@ static void close_source(source *s)
     free(s->folder);
 }
 
-static bool merge_source(source *s)
+// running: it is a recording that runs.
+static bool merge_source(source *s, bool running)
 {
     cli_reporter reporter = { .tool = &tool };
     const ts_observer observer = cli_observer(&reporter);
     char name[256];
-    snprintf(name, sizeof name, "%.240s.sbt",
-             s->folder ? last_part(s->folder) : "merged");
+    snprintf(name, sizeof name, "%.240s%s",
+             running     ? s->name
+             : s->folder ? last_part(s->folder)
+                         : "merged",
+             running ? "" : ".sbt");
     s->merged = studio_ranks_merge(&s->ranks, &tool, name, &observer);
+    if (!s->merged) return false;
     s->path = s->merged;
-    return s->merged;
+    s->name = last_part(s->merged);
+    return true;
 }
 
-// A file, or what a folder or several of either have.
+// first: the first path, or the folder of the recording that will make it.
+static bool list_traces(source *s, const char *first, char **paths,
+                        size_t count)
+{
+    if (studio_ranks_is_folder(first)) s->folder = realpath(first, NULL);
+    if (count == 1 && !s->folder) return true; // it is a file
+    if (!studio_ranks_add(&s->ranks, &tool, first)) return false;
+    for (size_t i = 1; i < count; i++)
+        if (!studio_ranks_add(&s->ranks, &tool, paths[i])) return false;
+    return true;
+}
+
+// A file, or what a folder or several of either have. Of a trace that ts-record
+// is about to make: what its folder has.
 static bool open_source(source *s, char **paths, size_t count)
 {
     *s = (source){ .path = paths[0], .beside = paths[0] };
-    if (count == 1 && !studio_ranks_is_folder(paths[0])) return true;
-    for (size_t i = 0; i < count; i++)
-        if (!studio_ranks_add(&s->ranks, &tool, paths[i])) return false;
-    if (studio_ranks_is_folder(paths[0])) {
-        s->folder = realpath(paths[0], NULL);
-        if (s->folder) s->beside = s->folder;
-    }
-    if (s->ranks.count > 1) return merge_source(s);
-    s->path = s->beside = s->ranks.items[0];
-    return true;
+    char *const folder = count == 1 ? studio_ranks_recording(paths[0]) : NULL;
+    const bool ok = list_traces(s, folder ? folder : paths[0], paths, count);
+    const bool running = folder;
+    free(folder);
+    if (s->ranks.count == 1) s->path = s->ranks.items[0];
+    if (!running && s->folder) s->beside = s->folder;
+    if (!running && s->ranks.count == 1) s->beside = s->path;
+    s->name = last_part(running ? paths[0] : s->path);
+    return ok && (s->ranks.count < 2 || merge_source(s, running));
 }
 
 /* ---- A server ------------------------------------------------------------ */
@@ -149,6 +170,17 @@ static bool is_file(const input *in)
     return S_ISREG(in->file.st_mode);
 }
 
+// Where a recording that runs has its channel, beside its traces. NULL without
+// memory.
+static char *folder_of(const source *from)
+{
+    if (from->folder) return strdup(from->folder);
+    const char *const name = last_part(from->path);
+    return name == from->path
+               ? strdup(".")
+               : strndup(from->path, (size_t)(name - from->path));
+}
+
 // b: a second trace to compare with, or NULL.
 static bool serve(const input *a, const input *b)
 {
@@ -156,12 +188,17 @@ static bool serve(const input *a, const input *b)
     const bool opened = scene_open(&s, a->trace.reader) == TS_OK &&
                         (!b || scene_open(&second, b->trace.reader) == TS_OK);
     char *const report = opened ? report_of(a->from->path) : NULL;
-    const studio_about about = { last_part(a->from->path), report,
-                                 b ? last_part(b->from->path) : NULL };
+    char *const folder = folder_of(a->from);
+    const studio_about about = {
+        .name = a->from->name,
+        .report = report,
+        .other = b ? b->from->name : NULL,
+    };
     const studio_server_desc desc = {
         .tool = &tool,
         .scene = s,
         .other_scene = second,
+        .folder = folder,
         .about = &about,
         .path = is_file(a) ? a->from->path : NULL,
         .beside = a->from->beside,
@@ -172,6 +209,7 @@ static bool serve(const input *a, const input *b)
         .no_browser = no_browser
     };
     const bool ok = opened ? studio_serve(&desc) : cli_out_of_memory(&tool);
+    free(folder);
     free(report);
     scene_close(second);
     scene_close(s);

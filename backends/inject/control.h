@@ -53,6 +53,8 @@ typedef struct ts_inject_control {
     uint32_t count;    // number of processes, also those beyond the table
     uint64_t start_ns; // CLOCK_MONOTONIC; delay and duration begin here
     uint64_t live_ms;  // period of the figures (0: none)
+    uint32_t captures; // 1: captures wait for requests (--capture-on)
+    uint32_t unused;
     ts_inject_process processes[TS_INJECT_PROCESSES];
 } ts_inject_control;
 

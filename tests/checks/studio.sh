@@ -8,7 +8,8 @@ folder=build/studio
 mkdir -p $folder
 check_build "studio: build" build/ts-studio build/ts-query build/ts-import \
     build/ts-analyze build/ts-replay build/ts-diff build/ts-cut \
-    build/ts-export build/examples/pipeline
+    build/ts-export build/ts-record build/libtracesmith-inject.so \
+    build/examples/pipeline
 
 check "studio: the committed page is what its sources make" sh -c '
     tools/studio/build.sh $0/studio.html || exit
@@ -104,10 +105,11 @@ check "studio: in a browser" sh -ec '
     sentence=$(build/ts-analyze --only idle --json $0/real.sbt |
         node -e "console.log(JSON.parse(require(\"fs\").readFileSync(0))
             .answers.idle.answer)")
-    address=- live=- job=- started=
+    address=- live=- job=- capturing=- started=
     trap "kill \$started 2>/dev/null || :" EXIT
     if test "$1" != 0; then
-        rm -f $0/address $0/live $0/ranks $0/live.sbt $0/real.sbt.notes.json
+        rm -rf $0/address $0/live $0/ranks $0/waits $0/waiting.sbt* \
+            $0/live.sbt $0/real.sbt.notes.json
         build/ts-studio --no-browser $0/real.sbt $0/second.sbt >$0/address &
         started=$!
         build/examples/pipeline -o $0/live.sbt --frames 1000000 >/dev/null &
@@ -118,12 +120,22 @@ check "studio: in a browser" sh -ec '
         started="$started $!"
         build/ts-studio --no-browser --no-report $0/job >$0/ranks &
         started="$started $!"
-        while ! test -s $0/address || ! test -s $0/live ||
+        cc -o $0/client tests/checks/capture/client.c -ldl -pthread
+        build/ts-record -q --capture all --capture-on SIGUSR1 \
+            -o $0/waiting.sbt $0/client steps 100000 >/dev/null &
+        started="$started $!"
+        while ! ls $0/waiting.sbt.*/*.sbt >$0/waits 2>/dev/null; do
+            kill -0 $! && sleep 0.1
+        done
+        build/ts-studio --no-browser --no-report $0/waiting.sbt >$0/waits &
+        started="$started $!"
+        while ! test -s $0/waits || ! test -s $0/address || ! test -s $0/live ||
             ! test -s $0/ranks; do
             kill -0 $started && sleep 0.1
         done
         address=$(cat $0/address) live=$(cat $0/live) job=$(cat $0/ranks)
+        capturing=$(cat $0/waits)
     fi
     node $HERE/browser.mjs $0/page.html $0/hostile.html "$address" \
         "$sentence" $0/pictures "$live" "${recorder:-}" \
-        "$job"' $folder "$serves"
+        "$job" "$capturing"' $folder "$serves"

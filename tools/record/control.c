@@ -3,16 +3,12 @@
 
     Both use a page of shared memory: see backends/inject/control.h.
 */
-#define _DEFAULT_SOURCE // syscall
+#define _DEFAULT_SOURCE // ftruncate
 #include "tools/record/record.h"
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/futex.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,6 +29,7 @@ bool record_control_make(record_job *job)
     job->control = map;
     job->control->layout = sizeof *job->control;
     job->control->start_ns = cli_now_ns();
+    job->control->captures = job->options.capture_on != NULL;
     job->control->live_ms =
         job->options.live || job->options.estimate ? 200 : 0;
     return true;
@@ -53,35 +50,6 @@ int64_t record_control_ns(const record_job *job)
 
 /* ---- Figures ------------------------------------------------------------ */
 
-static bool is_alive(uint32_t process)
-{
-    return kill((pid_t)process, 0) == 0 || errno == EPERM;
-}
-
-static record_figures figures_of(const ts_inject_control *control)
-{
-    record_figures sum = { .records = 0 };
-    for (uint32_t i = 0; i < TS_INJECT_PROCESSES; i++) {
-        const ts_inject_process *const p = &control->processes[i];
-        // acquire: pairs with the release in give_figures of ts_inject.c
-        const uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
-        if (state == TS_INJECT_FREE) continue;
-        sum.records += TS__LOAD(&p->records);
-        sum.lost += TS__LOAD(&p->lost);
-        sum.bytes += TS__LOAD(&p->bytes);
-        sum.kept += TS__LOAD(&p->kept);
-        if (!is_alive(TS__LOAD(&p->process))) continue;
-        sum.processes++;
-        sum.threads += TS__LOAD(&p->threads);
-        sum.waits = sum.waits || state == TS_INJECT_WAITS;
-        sum.ended = sum.ended || state == TS_INJECT_ENDED;
-        const uint32_t capturing = TS__LOAD(&p->capturing);
-        sum.capturing = sum.capturing || capturing == TS_INJECT_ON;
-        sum.a_frame = sum.a_frame || capturing == TS_INJECT_FRAME;
-    }
-    return sum;
-}
-
 typedef struct line {
     char text[512];
     size_t size;
@@ -100,7 +68,8 @@ __attribute__((format(printf, 2, 3))) static void add(line *l,
 }
 
 // Adds the state of the capture, and the key that begins or ends it.
-static void add_capture(line *l, const record_job *job, const record_figures *f)
+static void add_capture(line *l, const record_job *job,
+                        const channel_figures *f)
 {
     const bool key = job->options.capture_key;
     if (!*job->options.capture) return;
@@ -147,7 +116,7 @@ static void show(line *l)
 // Prints the line of --live.
 static void print_figures(const record_job *job)
 {
-    const record_figures f = figures_of(job->control);
+    const channel_figures f = channel_sum(job->control);
     const char *const what = f.waits   ? "waiting"
                              : f.ended ? "ended"
                                        : "recording";
@@ -166,7 +135,7 @@ static void print_figures(const record_job *job)
 // early when a capture of everything takes too long.
 static bool print_estimate(const record_job *job)
 {
-    const record_figures f = figures_of(job->control);
+    const channel_figures f = channel_sum(job->control);
     const int64_t ms = record_control_ns(job) / 1000000;
     line l = { .size = 0 };
     if (f.kept < RECORD_SHOWN) return false;
@@ -203,32 +172,22 @@ static bool all_written(const ts_inject_control *control, uint32_t wanted)
         // acquire: pairs with the release in watch_obey of ts_inject.c
         if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == TS_INJECT_RECORDS &&
             __atomic_load_n(&p->written, __ATOMIC_ACQUIRE) != wanted &&
-            is_alive(TS__LOAD(&p->process)))
+            channel_is_alive(TS__LOAD(&p->process)))
             return false;
     }
     return true;
 }
 
-// Counts a request and wakes the processes. Returns the count.
-static uint32_t command(ts_inject_control *control, uint32_t *request)
-{
-    const uint32_t count = __atomic_add_fetch(request, 1, __ATOMIC_RELAXED);
-    // release: pairs with the acquire in watch_main of ts_inject.c
-    __atomic_add_fetch(&control->command, 1, __ATOMIC_RELEASE);
-    syscall(SYS_futex, &control->command, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-    return count;
-}
-
 void record_capture_toggle(record_job *job)
 {
-    command(job->control, &job->control->capture);
+    channel_ask(job->control, &job->control->capture);
 }
 
 bool record_dump_request(record_job *job)
 {
     ts_inject_control *const control = job->control;
     const struct timespec wait = { 0, 5000000 };
-    const uint32_t wanted = command(control, &control->write);
+    const uint32_t wanted = channel_ask(control, &control->write);
     for (int i = 0; i < 1000; i++) {
         if (all_written(control, wanted)) return true;
         nanosleep(&wait, NULL);

@@ -23,7 +23,7 @@
 #ifndef TS_RECORD_H
 #define TS_RECORD_H
 
-#include "tools/cli/cli.h"
+#include "tools/common/channel/channel.h"
 
 #include "backends/inject/control.h"
 #include <sys/types.h>
@@ -94,14 +94,6 @@ typedef struct record_part {
     uint32_t backends; // bits of the backends that reported a GPU
     long process;
 } record_part;
-
-typedef struct record_figures {    // sums over the running processes
-    uint64_t records, lost, bytes; // including ended processes
-    uint32_t processes, threads;
-    bool waits, ended;
-    uint64_t kept;           // captured operations
-    bool capturing, a_frame; // a_frame: begins with the next frame
-} record_figures;
 
 typedef struct record_job {
     const cli_tool *tool;

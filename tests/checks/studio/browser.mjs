@@ -1,18 +1,18 @@
 // The page in a real browser: opens, looks, searches, explains, simulates, by
 // mouse and by keyboard; asks nobody; runs nothing that a trace says.
 //   node browser.mjs PAGE HOSTILE-PAGE ADDRESS SENTENCE PICTURES LIVE RECORDER
-//       JOB
+//       JOB CAPTURING
 // ADDRESS: of a server; SENTENCE: of ts-analyze on why devices were idle. LIVE:
 // of a server of the trace that process RECORDER is writing. JOB: of a server
-// of a folder with two ranks.
+// of a folder with two ranks. CAPTURING: of a recording whose captures wait.
 // Prints TAP. SLOWER=6 slows the pages' processor, as on a loaded machine.
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
-const [page, hostile, address, sentence, pictures, live, recorder, job] =
-  process.argv.slice(2);
+const [page, hostile, address, sentence, pictures, live, recorder, job,
+  capturing] = process.argv.slice(2);
 const served_trace = page.replace('page.html', 'real.sbt');
 const require = createRequire(`${process.cwd()}/build/studio/check/`);
 const { default: puppeteer } = await import(
@@ -815,6 +815,28 @@ const tests = {
         l.title.includes('rank 1:'))));
     same('errors', ranks.seen.errors.join(), '');
     await ranks.tab.close();
+  },
+
+  async 'a capture is begun and ended by buttons, while there is a recording'() {
+    if (address === '-') throw new Error('SKIP this build has no server');
+    const { tab: page_, seen } = await open(capturing);
+    const is_ready = (n) => page_.waitForFunction((at) =>
+      [...document.querySelectorAll('#capture button')].map((b) =>
+        Number(b.disabled)).join('') === (at ? '10' : '01'), {}, n);
+    await is_ready(0);
+    await says(page_, '#capture output', /^0 captured$/);
+    await click(page_, '#capture button', 'Start capture');
+    await says(page_, '#capture output', /, capturing$/);
+    await is_ready(1);
+    await page_.screenshot({ path: `${pictures}/capture.png` });
+    await click(page_, '#capture button', 'Stop capture');
+    await says(page_, '#capture output', /^0 captured$/);
+    await is_ready(0);
+    same('errors', seen.errors.join(), '');
+    await page_.close();
+    await tab.bringToFront();
+    is('no buttons without a recording', await tab.evaluate(() =>
+      document.getElementById('capture').hidden));
   },
 
   async 'a trace is followed, until its recorder is killed'() {

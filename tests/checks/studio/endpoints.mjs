@@ -67,7 +67,8 @@ const endless = 'sql\nWITH RECURSIVE a(x) AS (SELECT 1 UNION ALL ' +
 
 async function refuses(server) {
   for (const [path, body] of [['/about'], ['/notes'], ['/ask', ''],
-    ['/ask2', ''], ['/notes', ''], ['/task', 'races'], ['/cancel', '']]) {
+    ['/ask2', ''], ['/notes', ''], ['/task', 'races'], ['/cancel', ''],
+    ['/capture'], ['/capture', 'start']]) {
     await expect(server, path, body, 403, 'lacks its token',
       { 'X-Studio-Token': '0'.repeat(32) });
     await expect(server, path, body, 403, 'not from here', { Host: 'evil' });
@@ -80,6 +81,9 @@ async function refuses(server) {
   await expect(server, '/task', large, 413, 'too large');
   await expect(server, '/notes', large, 409, 'too large');
   await expect(server, '/nothing', '', 404, 'no such thing');
+  // No recording runs.
+  await expect(server, '/capture', undefined, 404, 'no such thing');
+  await expect(server, '/capture', 'start', 404, 'no such thing');
 }
 
 async function runs(server) {

@@ -61,6 +61,24 @@ UNIT_TEST(a_folder_has_its_traces_in_order_of_their_numbers)
     studio_ranks_close(&ranks);
 }
 
+UNIT_TEST(the_folder_of_a_recording_that_runs_is_found_by_its_trace)
+{
+    assert_null(studio_ranks_recording(path_of("run.sbt")));
+    assert_int_equal(0, mkdir(path_of("run.sbt.Xb3k9Q"), 0755));
+    assert_null(studio_ranks_recording(path_of("run.sbt"))); // not private
+    assert_int_equal(0, chmod(path_of("run.sbt.Xb3k9Q"), 0700));
+    char *const found = studio_ranks_recording(path_of("run.sbt"));
+    assert_non_null(found);
+    assert_true(cli_same_file(path_of("run.sbt.Xb3k9Q"), found));
+    free(found);
+    assert_null(studio_ranks_recording(path_of("un.sbt")));
+    make_ranks(); // a trace that is there is meant itself
+    assert_int_equal(0, mkdir(path_of("rank9.sbt.Xb3k9Q"), 0700));
+    assert_null(studio_ranks_recording(path_of("rank9.sbt")));
+    assert_int_equal(0, rmdir(path_of("rank9.sbt.Xb3k9Q")));
+    assert_int_equal(0, rmdir(path_of("run.sbt.Xb3k9Q")));
+}
+
 UNIT_TEST(tracks_of_ranks_are_aligned_and_named_by_rank)
 {
     static const char *const names[] = { "rank 9: thread 78",

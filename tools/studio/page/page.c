@@ -51,6 +51,7 @@ void studio_about_write(const studio_about *about, FILE *out)
     cli_json_open(&json, NULL, '{');
     cli_json_string(&json, "name", about->name);
     if (about->other) cli_json_string(&json, "other", about->other);
+    if (about->captures) cli_json_bool(&json, "captures", true);
     cli_json_close(&json, '}');
     fclose(memory);
     // The report is JSON already.

@@ -14,6 +14,7 @@ typedef struct studio_about {
     const char *name;   // of the trace
     const char *report; // an object; NULL: none
     const char *other;  // of a second trace; NULL: there is none
+    bool captures;      // captures can be begun and ended: see serve/capture.h
 } studio_about;
 
 // Writes {"name":..,"report":..}, without `<`, so that it can stand in a page.

@@ -20,6 +20,42 @@ bool studio_ranks_is_folder(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
+static char *join(const char *folder, const char *name)
+{
+    char *path;
+    return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
+}
+
+// As record_collect has it: named like "run.sbt.Xb3k9Q", and private.
+static bool is_recording(const char *path, const char *name, const char *of)
+{
+    struct stat about;
+    const size_t size = strlen(of);
+    return strlen(name) == size + 7 && !memcmp(name, of, size) &&
+           name[size] == '.' && lstat(path, &about) == 0 &&
+           S_ISDIR(about.st_mode) && about.st_uid == geteuid() &&
+           !(about.st_mode & 077);
+}
+
+char *studio_ranks_recording(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    const char *const name = slash ? slash + 1 : path;
+    char *const in =
+        slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    char *found = NULL;
+    DIR *const folder = in && access(path, F_OK) ? opendir(in) : NULL;
+    for (struct dirent *e; folder && !found && (e = readdir(folder));) {
+        found = join(in, e->d_name);
+        if (found && is_recording(found, e->d_name, name)) break;
+        free(found);
+        found = NULL;
+    }
+    if (folder) closedir(folder);
+    free(in);
+    return found;
+}
+
 // Takes the path, also if it fails.
 static bool add(studio_ranks *ranks, char *path)
 {
@@ -30,12 +66,6 @@ static bool add(studio_ranks *ranks, char *path)
     }
     ranks->items[ranks->count++] = path;
     return true;
-}
-
-static char *join(const char *folder, const char *name)
-{
-    char *path;
-    return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
 }
 
 static bool is_trace(const char *path, const char *name)

@@ -15,6 +15,9 @@ typedef struct studio_ranks {
 
 // Whether a path names a folder.
 bool studio_ranks_is_folder(const char *path);
+// Returns the folder in which ts-record collects what will become a trace that
+// does not exist yet, PATH.XXXXXX, or NULL. Free with free().
+char *studio_ranks_recording(const char *path);
 // Adds a trace, or all of a folder: its regular files `*.sbt`, in order of
 // their numbers. False, with the reason on stderr, if there are none.
 bool studio_ranks_add(studio_ranks *ranks, const cli_tool *tool,

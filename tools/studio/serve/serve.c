@@ -9,11 +9,13 @@
 */
 #define _GNU_SOURCE // getrandom
 #include "tools/studio/serve/serve.h"
+#include "tools/studio/serve/capture.h"
 #include "tools/studio/serve/notes.h"
 #include "tools/studio/serve/tasks.h"
 
 #ifdef TRACESMITH_MICROHTTPD
 #include <arpa/inet.h>
+#include <inttypes.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -39,6 +41,7 @@ typedef struct server {
     char *about;
     size_t about_size;
     studio_tasks tasks;
+    studio_capture capture;
 } server;
 
 // A question on its way in.
@@ -177,6 +180,38 @@ static enum MHD_Result keep_notes(const server *s, struct MHD_Connection *c,
                                  0, NULL, MHD_RESPMEM_PERSISTENT));
 }
 
+/* ---- Captures ------------------------------------------------------------ */
+
+static enum MHD_Result send_capture(server *s, struct MHD_Connection *c)
+{
+    channel_figures figures;
+    char text[128];
+    if (!s->capture.channel)
+        return refuse(c, MHD_HTTP_NOT_FOUND, "no such thing");
+    const char *const state = studio_capture_state(&s->capture, &figures);
+    const int size =
+        snprintf(text, sizeof text, "{\"state\":\"%s\",\"kept\":%" PRIu64 "}",
+                 state, figures.kept);
+    return reply(c, MHD_HTTP_OK,
+                 MHD_create_response_from_buffer((size_t)size, text,
+                                                 MHD_RESPMEM_MUST_COPY),
+                 "application/json");
+}
+
+static enum MHD_Result ask_capture(server *s, struct MHD_Connection *c,
+                                   const incoming *in)
+{
+    if (!s->capture.channel)
+        return refuse(c, MHD_HTTP_NOT_FOUND, "no such thing");
+    const char *const why =
+        in->too_large
+            ? "too large"
+            : studio_capture_ask(&s->capture,
+                                 in->bytes ? in->bytes : (const uint8_t *)"",
+                                 in->size);
+    return why ? refuse(c, MHD_HTTP_CONFLICT, why) : send_capture(s, c);
+}
+
 /* ---- Tasks --------------------------------------------------------------- */
 
 // Tasks open a trace again: not another one than the page shows.
@@ -270,6 +305,7 @@ static enum MHD_Result post(server *s, struct MHD_Connection *c,
     if (!strcmp(url, "/notes")) return keep_notes(s, c, in);
     if (!strcmp(url, "/task")) return begin_task(s, c, in);
     if (!strcmp(url, "/cancel")) return cancel_task(s, c);
+    if (!strcmp(url, "/capture")) return ask_capture(s, c, in);
     return refuse(c, MHD_HTTP_NOT_FOUND, "no such thing");
 }
 
@@ -288,6 +324,7 @@ static enum MHD_Result route(server *s, struct MHD_Connection *c,
     if (get && !strcmp(url, "/about"))
         return send_static(c, s->about, s->about_size, "application/json");
     if (get && !strcmp(url, "/notes")) return send_notes(s, c);
+    if (get && !strcmp(url, "/capture")) return send_capture(s, c);
     if (!strcmp(method, "POST")) return post(s, c, url, in);
     return refuse(c, MHD_HTTP_NOT_FOUND, "no such thing");
 }
@@ -368,9 +405,11 @@ static void set_names(server *s, uint16_t port)
 static bool prepare(server *s)
 {
     FILE *const memory = open_memstream(&s->about, &s->about_size);
+    studio_about about = *s->desc->about;
     s->page = studio_page_served(&s->page_size);
+    about.captures = studio_capture_open(&s->capture, s->desc->folder);
     if (memory) {
-        studio_about_write(s->desc->about, memory);
+        studio_about_write(&about, memory);
         fclose(memory);
     }
     return s->page && s->about && make_token(s);
@@ -458,6 +497,7 @@ bool studio_serve(const studio_server_desc *desc)
     pthread_sigmask(SIG_BLOCK, &ends, NULL);
     const bool ok =
         prepare(&s) ? run(&s, &ends) : cli_out_of_memory(desc->tool);
+    studio_capture_close(&s.capture);
     free(s.page);
     free(s.about);
     return ok;

@@ -14,6 +14,7 @@ typedef struct studio_server_desc {
     const studio_about *about;
     const char *path;   // of the trace; NULL: no file, so no notes and no tasks
     const char *beside; // notes of the trace are kept beside this
+    const char *folder; // of a recording that may run; NULL: none
     const char *other;  // of a trace to compare with; NULL: none
     scene *other_scene; // of it
     // What the paths named when the traces were opened.

@@ -2,6 +2,7 @@
 import workerSource from 'worker';
 import { App } from './app';
 import type { Report } from './app';
+import { showCapture } from './capture';
 import { HttpEngine, Scene, WorkerEngine } from './engine';
 import type { Engine } from './engine';
 import { graphAtOnce } from './idle';
@@ -139,6 +140,7 @@ async function start(): Promise<void> {
   const meta = JSON.parse(held('about') ?? '{}') as {
     name?: string;
     other?: string;
+    captures?: boolean;
     report?: Report;
   };
   const token = fragment().get('token');
@@ -159,6 +161,7 @@ async function start(): Promise<void> {
         ? undefined
         : { engine: engine.second(), name: about.other },
     );
+    if (about.captures) showCapture(engine, byId('capture'));
   } else if (url && location.protocol.startsWith('http')) {
     const engine = worker();
     const from = new URL(url, location.href);
