@@ -296,7 +296,7 @@ typedef struct ts_export_counts {
     uint64_t bytes;     // of that file or of those in the folder, else 0
     uint64_t slices, instants, samples, arrows, lanes; // perfetto, chrome
     uint64_t stack_samples; // likewise: of profiles; `samples` is of counters
-    uint64_t operations, calls, nodes, edges; // dot
+    uint64_t operations, calls, nodes, edges; // dot, chakra
     uint64_t left_out;     // dot: edges that lead out of the selection
     uint64_t tables, rows; // parquet, csv
 } ts_export_counts;

@@ -18,10 +18,10 @@ static const cli_option options[] = {
               "and csv a folder",
       .text = &output },
     { .name = "--format NAME",
-      .help = "perfetto, kineto, chrome, dot or nsys (default: by the\n"
-              "name of the output: .perfetto-trace, .pftrace, .pb;\n"
+      .help = "perfetto, kineto, chrome, dot, chakra or nsys (default: by\n"
+              "the name of the output: .perfetto-trace, .pftrace, .pb;\n"
               ".pt.trace.json; .json; the last two also with .gz; .dot,\n"
-              ".gv; .sqlite); parquet or csv: a file for each table of\n"
+              ".gv; .et; .sqlite); parquet or csv: a file for each table of\n"
               "ts-query; of the samples of profiles: speedscope, pprof,\n"
               "folded (.speedscope.json; .pb.gz, .pprof; .folded)",
       .text = &format_name },
@@ -118,7 +118,7 @@ static void print_counts(const ts_export_counts *counts)
     putchar('\n');
 }
 
-static void print_dot_counts(const ts_export_counts *counts)
+static void print_graph_counts(const ts_export_counts *counts)
 {
     if (option_json) {
         cli_json json = json_begin(counts);
@@ -162,8 +162,8 @@ static void print_table_counts(const ts_export_counts *counts)
 static void print_result(const ts_export_counts *counts)
 {
     if (!counts->format || !strcmp(output, "-")) return;
-    if (!strcmp(counts->format, "dot"))
-        print_dot_counts(counts);
+    if (!strcmp(counts->format, "dot") || !strcmp(counts->format, "chakra"))
+        print_graph_counts(counts);
     else if (counts->tables)
         print_table_counts(counts);
     else

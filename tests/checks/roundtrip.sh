@@ -7,7 +7,7 @@ data=${TS_DATA:-../shared/data}
 rm -rf $folder
 mkdir -p $folder
 check_build "roundtrip: build" build/ts-export build/ts-query build/ts-import \
-    build/ts-replay
+    build/ts-replay build/ts-view build/ts-info
 
 # usage: roundtrip FORMAT SUFFIX SOURCE: imports it, exports that, imports this
 roundtrip() {
@@ -30,6 +30,27 @@ for trace in simple_add event_sync_multi_stream alexnet b200_eager_pdl; do
     else
         check "roundtrip: kineto, $trace" sh -c 'echo "no $0"; exit 77' \
             "$data/kineto/$trace.json.gz"
+    fi
+done
+
+# Of Chakra the graph is compared, by a decoder of its public schema.
+chakra() { # NAME SOURCE: makes a trace of it
+    check "roundtrip: chakra, $1" sh -c '
+        command -v python3 >/dev/null || { echo "no python3"; exit 77; }
+        at=$0/chakra-$1
+        build/ts-import -o "$at.sbt" "$2" >"$at.said" 2>&1 &&
+            build/ts-export --json -o "$at.et" "$at.sbt" >"$at.counts" &&
+            build/ts-view --events --json --limit 0 "$at.sbt" >"$at.json" &&
+            python3 $HERE/chakra.py "$at.et" "$at.json" \
+                $(sed -nE "s/.*\"(nodes|edges)\": ([0-9]+).*/\2/p" \
+                    "$at.counts") &&
+            build/ts-import -o "$at-again.sbt" "$at.et" >"$at.said" &&
+            build/ts-info --verify "$at-again.sbt"' $folder "$1" "$2"
+}
+chakra job $folder/job.json
+for trace in event_sync_multi_stream b200_eager_pdl; do
+    if test -e "$data/kineto/$trace.json.gz"; then
+        chakra $trace "$data/kineto/$trace.json.gz"
     fi
 done
 

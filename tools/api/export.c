@@ -193,6 +193,13 @@ void api_report_left_out(const cli_tool *to, const ts_export_desc *desc,
     cli_error_end();
 }
 
+static bool has_operations(const ts_info *info)
+{
+    for (size_t i = TS_EVENT_GPU_FIRST; i < TS_EVENT_LIMIT; i++)
+        if (info->counts[i]) return true;
+    return false;
+}
+
 static bool export_slices(export_call *e)
 {
     export_packing packing = e->request.packing;
@@ -200,6 +207,10 @@ static bool export_slices(export_call *e)
         !e->trace.info->counts[TS_EVENT_SAMPLE])
         return cli_fail(&tool, TS_ERR_NOT_FOUND, e->desc->path,
                         "no sample of a profile is %s",
+                        select_any() ? "selected" : "in the trace");
+    if (e->request.slices->of_operations && !has_operations(e->trace.info))
+        return cli_fail(&tool, TS_ERR_NOT_FOUND, e->desc->path,
+                        "no operation of a device is %s",
                         select_any() ? "selected" : "in the trace");
     if (!packing_is_there(e->desc, &packing)) return false;
     const bool written = write_output(e, packing, write_slices);
@@ -212,6 +223,10 @@ static bool export_slices(export_call *e)
     e->counts->stack_samples = e->slices.stack_samples;
     e->counts->arrows = e->slices.arrows;
     e->counts->lanes = e->slices.lanes;
+    e->counts->operations = e->slices.operations;
+    e->counts->calls = e->slices.calls;
+    e->counts->nodes = e->slices.nodes;
+    e->counts->edges = e->slices.edges;
     if (e->trace.info->unknown_events)
         cli_error(&tool, e->desc->path, "%s not in the output",
                   cli_counted(e->trace.info->unknown_events,

@@ -485,6 +485,7 @@ typedef enum cli_kind {
     CLI_KINETO,     // likewise
     CLI_SPEEDSCOPE, // likewise
     CLI_PPROF,      // of ts-export
+    CLI_CHAKRA,     // of ts-export
     CLI_JSON,
     CLI_DOT,
     CLI_PERFETTO,

@@ -88,6 +88,16 @@ static bool is_pprof(const head *h)
            !memcmp(h->bytes, begin, sizeof begin - 1);
 }
 
+// Its metadata: the version, and the first attribute.
+static bool is_chakra(const head *h)
+{
+    static const char begin[] = "\x0A\x05"
+                                "1.0.0\x12\x17\x0A\x08"
+                                "exporter\xEA\x01\x0ATraceSmith";
+    return h->size > sizeof begin - 1 &&
+           !memcmp(h->bytes + 1, begin, sizeof begin - 1);
+}
+
 static bool is_json(const head *h)
 {
     return opens(h, "{") || opens(h, "[");
@@ -190,6 +200,7 @@ static const struct {
     { CLI_SPEEDSCOPE, "a speedscope profile that ts-export wrote",
       is_speedscope },
     { CLI_PPROF, "a pprof profile that ts-export wrote", is_pprof },
+    { CLI_CHAKRA, "a Chakra trace that ts-export wrote", is_chakra },
     { CLI_FOLDED, "a file of folded stacks", is_folded },
     { CLI_JSON, "a JSON file", is_json },
     { CLI_DOT, "a graph for Graphviz", is_dot },

@@ -284,7 +284,8 @@ typedef struct export_options {
 
 typedef struct export_counts {
     uint64_t slices, instants, samples, arrows, lanes;
-    uint64_t stack_samples;            // of profiles
+    uint64_t stack_samples;                   // of profiles
+    uint64_t operations, calls, nodes, edges; // of a graph
     uint64_t left_out[TS_EVENT_LIMIT]; // by kind: the format has no place
 } export_counts;
 
@@ -308,6 +309,7 @@ typedef struct export_format {
     const char *const *suffixes; // ends with NULL
     export_packing packing;      // how it is compressed, if requested
     bool of_samples;             // of profiles, and of nothing else
+    bool of_operations;          // of the graph of GPU operations, likewise
     void *(*open)(const export_target *target);
     void (*lane)(void *self, export_lane *lane);
     void (*slice)(void *self, export_lane *lane, const export_item *item);
@@ -328,7 +330,7 @@ typedef struct export_format {
 } export_format;
 
 extern const export_format export_perfetto, export_chrome, export_kineto,
-    export_speedscope, export_pprof, export_folded;
+    export_chakra, export_speedscope, export_pprof, export_folded;
 
 /* ==== 5. Walk ============================================================ */
 

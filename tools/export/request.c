@@ -34,6 +34,7 @@ static const export_format *const formats[] = {
     &parquet,
     &csv,
     &nsys,
+    &export_chakra,
     &export_pprof,
     &export_folded,
 };
@@ -150,7 +151,8 @@ bool export_request_read(export_request *request, const cli_tool *tool,
         request->slices)
         return cli_fail(tool, TS_ERR_USAGE, NULL,
                         "--collapse, --nodes and --limit require --format dot");
-    if (format->of_samples && (desc->no_args || desc->no_flows))
+    if ((format->of_samples || format->of_operations) &&
+        (desc->no_args || desc->no_flows))
         return cli_fail(
             tool, TS_ERR_USAGE, NULL, "%s does not apply to --format %s",
             desc->no_args ? "--no-args" : "--no-flows", format->name);

@@ -123,7 +123,8 @@ static void put_nodes(chakra *c)
             node->on_host
                 ? import_thread(c->job, c->process,
                                 node->thread == IMPORT_NONE ? 0 : node->thread)
-                : import_stream(c->job, 0, IMPORT_NONE, chakra_stream(node));
+                : import_stream(c->job, node->device, IMPORT_NONE,
+                                chakra_stream(node));
     }
     for (size_t i = 0; i < c->count; i++) {
         chakra_node *const node = &c->nodes[i];

@@ -26,10 +26,12 @@ typedef enum chakra_type { // values of the schema
 
 typedef struct chakra_node {
     uint64_t id;
-    int64_t start_ns, duration_ns; // start_ns IMPORT_NONE: unknown
-    int64_t queued_ns;             // end of the call that launched it; 0: none
-    int64_t thread;                // thread or stream; IMPORT_NONE: unknown
-    int64_t comm_type, peer, tag;  // IMPORT_NONE: unknown
+    int64_t start_ns, duration_ns;             // start_ns IMPORT_NONE: unknown
+    int64_t exact_start_ns, exact_duration_ns; // IMPORT_NONE: only the above
+    int64_t device;
+    int64_t queued_ns;            // end of the call that launched it; 0: none
+    int64_t thread;               // thread or stream; IMPORT_NONE: unknown
+    int64_t comm_type, peer, tag; // IMPORT_NONE: unknown
     uint64_t size;
     uint64_t group; // from import_communicator; 0: unknown
     uint32_t name;

@@ -149,6 +149,12 @@ static int64_t to_ns(uint64_t us)
     return us > (uint64_t)INT64_MAX / 4000 ? IMPORT_NONE : (int64_t)(us * 1000);
 }
 
+// Nanoseconds within the limits of to_ns.
+static int64_t to_exact(int64_t ns)
+{
+    return ns < 0 || ns > INT64_MAX / 4 ? IMPORT_NONE : ns;
+}
+
 static uint64_t to_count(int64_t number)
 {
     return number < 0 ? 0 : (uint64_t)number;
@@ -162,6 +168,12 @@ static void use_attribute(chakra *c, chakra_node *node,
         node->on_host = a->number > 0;
     else if (cli_is_text(a->name, "tid") || cli_is_text(a->name, "stream"))
         node->thread = a->number;
+    else if (cli_is_text(a->name, "device"))
+        node->device = a->number == IMPORT_NONE ? 0 : a->number;
+    else if (cli_is_text(a->name, "start_ns")) // of ts-export, as the next
+        node->exact_start_ns = to_exact(a->number);
+    else if (cli_is_text(a->name, "duration_ns"))
+        node->exact_duration_ns = to_exact(a->number);
     else if (cli_is_text(a->name, "comm_type"))
         node->comm_type = a->number;
     else if (cli_is_text(a->name, "comm_size") ||
@@ -224,6 +236,8 @@ static void take_node(chakra *c, import_wire w)
 {
     chakra_node node = { .start_ns = IMPORT_NONE,
                          .thread = IMPORT_NONE,
+                         .exact_start_ns = IMPORT_NONE,
+                         .exact_duration_ns = IMPORT_NONE,
                          .comm_type = IMPORT_NONE,
                          .peer = IMPORT_NONE,
                          .tag = IMPORT_NONE,
@@ -245,6 +259,9 @@ static void take_node(chakra *c, import_wire w)
         c->nodes = more;
         c->room = room;
     }
+    if (node.exact_start_ns != IMPORT_NONE) node.start_ns = node.exact_start_ns;
+    if (node.exact_duration_ns != IMPORT_NONE)
+        node.duration_ns = node.exact_duration_ns;
     node.dep_count = (uint32_t)(c->dep_count - node.first_dep);
     c->has_times = c->has_times || node.start_ns != IMPORT_NONE;
     c->nodes[c->count++] = node;
