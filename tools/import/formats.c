@@ -18,7 +18,6 @@
     X(spall) \
     X(tracy) \
     X(ctf) \
-    X(xctrace) \
     X(torch_memory) \
     X(chakra) \
     X(speedscope) \

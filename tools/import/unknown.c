@@ -73,5 +73,8 @@ const char *import_name_unknown(const uint8_t *bytes, size_t size)
     if (size >= 6 && bytes[0] == 3 && !memcmp(bytes + 2, "OTF2", 4))
         return "it is an archive of OTF2, which is not supported; otf2-print "
                "shows it as text";
+    if (size && bytes[0] == '<' && import_has(bytes, size, "<trace-query-re"))
+        return "it is an export of xctrace, which is not supported; open its "
+               "recording in Instruments";
     return NULL;
 }

@@ -49,6 +49,9 @@ UNIT_TEST(files_of_other_tools_are_named)
     EXPECT("it is an archive of OTF2, which is not supported; otf2-print shows "
            "it as text",
            "\3BOTF2\0\3");
+    EXPECT("it is an export of xctrace, which is not supported; open its "
+           "recording in Instruments",
+           "<?xml version=\"1.0\"?>\n<trace-query-result>\n<node xpath=");
     EXPECT("it is a perf.data file; import the text that perf script prints: "
            "perf script -i FILE >FILE.txt",
            "PERFILE2...");
