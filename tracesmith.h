@@ -2172,6 +2172,9 @@ typedef struct ts_writer_desc {
     // and CLOCK_BOOTTIME, on the machine that the metadata `boot_id` names
     // (unknown)
     uint64_t start_boottime_ns TS__UNSET;
+    // that encode and compress chunks, the caller's included; at most 32. The
+    // bytes of the trace do not depend on it. Each takes about 4 MB (1)
+    uint32_t threads TS__UNSET;
 } ts_writer_desc;
 
 // One value of an event besides its times.
@@ -9374,8 +9377,8 @@ TS__SMALL_END
 
 #endif // salvage
 
-/* ---- 12.27 Writer: dictionaries ----------------------------------------- */
-// src/record/writer/dictionary.h
+/* ---- 12.27 Writer: state ------------------------------------------------ */
+// src/record/writer/state.h
 
 #if defined(TRACESMITH_IMPLEMENTATION) && !defined(TRACESMITH_DISABLE) && \
     defined(TRACESMITH_WRITER) && !defined(TS__WRITER_IMPLEMENTED)
@@ -9415,9 +9418,12 @@ typedef struct ts__put_known { // an entry by the hash of kind and contents
     uint32_t id; // 0: free
 } ts__put_known;
 
+typedef struct ts__put_crew ts__put_crew;
+
 struct ts_writer {
     ts__writer file;
-    ts__encoder *encoder;
+    ts__encoder *encoder; // of the next chunk
+    ts__put_crew *crew;   // NULL: no other thread encodes
     char path[TS__PATH_MAX], part_path[TS__PATH_MAX + 8];
     // Dictionaries.
     ts__put_known *known;
@@ -9462,9 +9468,63 @@ static bool ts__put_room(void **array, uint32_t *capacity, uint32_t count,
     return true;
 }
 
-/* Dictionaries. */
+/* ---- 12.28 Writer: chunks encoded by several threads -------------------- */
+// src/record/writer/workers.h
 
-static void ts__put_append(ts_writer *w, uint8_t *bytes, size_t size)
+/*
+    With more than one thread, workers encode and compress chunks while the
+    caller goes on. What is to be appended waits in a ring of jobs, in the order
+    of the calls. Only the caller appends, so that the file, its errors and
+    errno are those of a single thread. A caller that finds the ring full
+    encodes a chunk itself instead of waiting.
+
+        first          taken            end
+        | done | taken | new  | new  |  free ...
+*/
+enum { TS__PUT_THREADS = 32, TS__PUT_JOBS = 2 * TS__PUT_THREADS };
+enum { TS__PUT_COPY = 1 << 20 }; // more bytes are appended without a job
+
+typedef struct ts__put_job {
+    ts__encoder *encoder; // rows of a chunk; NULL: finished chunks in `bytes`
+    uint8_t *bytes;
+    size_t size;
+    uint32_t kind, count;
+    bool done;
+} ts__put_job;
+
+struct ts__put_crew {
+    pthread_mutex_t mutex; // guards taken, end, idle, stop, and `done` of jobs
+    pthread_cond_t news;   // a job is new, or stop is set
+    pthread_cond_t done;
+    ts__put_job jobs[TS__PUT_JOBS];
+    uint64_t first, taken, end; // numbers of jobs
+    uint32_t room;              // jobs that may wait
+    uint32_t most, made, idle;  // workers
+    bool stop;
+    pthread_t threads[TS__PUT_THREADS];
+    ts__encoder *spare[TS__PUT_JOBS + 1];
+    uint32_t spares;
+};
+
+static ts__put_job *ts__put_job_at(ts__put_crew *crew, uint64_t number)
+{
+    return &crew->jobs[number % TS__PUT_JOBS];
+}
+
+static void ts__put_encode_rows(ts__encoder *e, uint32_t kind, uint32_t count)
+{
+    ts__encoder_reset(e);
+    if (kind != TS_EVENT_ZONE) {
+        ts__encode_rows(e, kind, 0, count);
+        return;
+    }
+    uint32_t track = (uint32_t)e->track[0];
+    for (uint32_t i = 1; i < count; i++)
+        if (e->track[i] != track) track = TS_TRACK_MIXED;
+    ts__encode_zones(e, track, count);
+}
+
+static void ts__put_append_now(ts_writer *w, uint8_t *bytes, size_t size)
 {
     ts_result result = ts__writer_prepare(&w->file, 1);
     ts__commit commit = ts__commit_begin(&w->file);
@@ -9472,6 +9532,200 @@ static void ts__put_append(ts_writer *w, uint8_t *bytes, size_t size)
         result = ts__writer_append(&w->file, bytes, size, NULL, &commit);
     ts__put_failed(w, result);
 }
+
+static void ts__put_append_encoded(ts_writer *w, ts__encoder *e)
+{
+    ts_result result = ts__writer_prepare(&w->file, 1);
+    ts__commit commit = ts__commit_begin(&w->file);
+    if (result == TS_OK) result = ts__writer_chunks(&w->file, e, &commit);
+    ts__put_failed(w, result);
+}
+
+// Encodes the first new job. The mutex is held, but not meanwhile.
+static void ts__put_work(ts__put_crew *crew)
+{
+    ts__put_job *const job = ts__put_job_at(crew, crew->taken++);
+    if (!job->encoder) return; // done already
+    pthread_mutex_unlock(&crew->mutex);
+    ts__put_encode_rows(job->encoder, job->kind, job->count);
+    pthread_mutex_lock(&crew->mutex);
+    job->done = true;
+    pthread_cond_signal(&crew->done);
+}
+
+static void *ts__put_worker(void *argument)
+{
+    ts__put_crew *const crew = (ts__put_crew *)argument;
+    pthread_mutex_lock(&crew->mutex);
+    while (!crew->stop) {
+        if (crew->taken != crew->end) {
+            ts__put_work(crew);
+            continue;
+        }
+        crew->idle++;
+        pthread_cond_wait(&crew->news, &crew->mutex);
+        crew->idle--;
+    }
+    pthread_mutex_unlock(&crew->mutex);
+    return NULL;
+}
+
+// Appends the first job, which is done.
+static void ts__put_commit(ts_writer *w, ts__put_job *job)
+{
+    ts__put_crew *const crew = w->crew;
+    if (w->file.error == TS_OK && job->encoder)
+        ts__put_append_encoded(w, job->encoder);
+    else if (w->file.error == TS_OK)
+        ts__put_append_now(w, job->bytes, job->size);
+    if (job->encoder) crew->spare[crew->spares++] = job->encoder;
+    free(job->bytes);
+    memset(job, 0, sizeof *job);
+    crew->first++;
+}
+
+// Appends what is done, and more until at most `left` jobs wait.
+static void ts__put_wait(ts_writer *w, uint32_t left)
+{
+    ts__put_crew *const crew = w->crew;
+    if (!crew) return;
+    pthread_mutex_lock(&crew->mutex);
+    while (crew->first != crew->end) {
+        ts__put_job *const job = ts__put_job_at(crew, crew->first);
+        if (crew->first == crew->taken && !job->encoder) crew->taken++;
+        if (crew->first != crew->taken && job->done) {
+            pthread_mutex_unlock(&crew->mutex);
+            ts__put_commit(w, job);
+            pthread_mutex_lock(&crew->mutex);
+        } else if (crew->end - crew->first <= left) {
+            break;
+        } else if (crew->taken != crew->end) {
+            ts__put_work(crew);
+        } else {
+            pthread_cond_wait(&crew->done, &crew->mutex);
+        }
+    }
+    pthread_mutex_unlock(&crew->mutex);
+}
+
+// Starts a worker that gets no signals. If it cannot, the others do its work.
+static void ts__put_hire(ts__put_crew *crew)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (pthread_create(&crew->threads[crew->made], NULL, ts__put_worker,
+                       crew) == 0)
+        crew->made++;
+    else
+        crew->most = crew->made;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void ts__put_submit(ts_writer *w, ts__put_job job)
+{
+    ts__put_crew *const crew = w->crew;
+    ts__put_wait(w, crew->room - 1);
+    *ts__put_job_at(crew, crew->end) = job;
+    pthread_mutex_lock(&crew->mutex);
+    crew->end++;
+    // A trace of a single chunk needs no worker.
+    const uint64_t waiting = crew->end - crew->taken;
+    if (crew->idle)
+        pthread_cond_signal(&crew->news);
+    else if (waiting > 1 && crew->made < crew->most)
+        ts__put_hire(crew);
+    pthread_mutex_unlock(&crew->mutex);
+}
+
+// Appends finished chunks after all that wait.
+static void ts__put_append(ts_writer *w, uint8_t *bytes, size_t size)
+{
+    ts__put_job job;
+    if (!w->crew || size > TS__PUT_COPY) {
+        ts__put_wait(w, 0);
+        if (w->file.error == TS_OK) ts__put_append_now(w, bytes, size);
+        return;
+    }
+    memset(&job, 0, sizeof job);
+    job.bytes = (uint8_t *)malloc(size);
+    job.size = size;
+    job.done = true;
+    if (!job.bytes) {
+        ts__put_failed(w, TS_ERR_MEMORY);
+        return;
+    }
+    memcpy(job.bytes, bytes, size);
+    ts__put_submit(w, job);
+}
+
+// Writes the encoder's columns as a chunk.
+static void ts__put_encode(ts_writer *w, uint32_t kind, uint32_t count)
+{
+    ts__put_crew *const crew = w->crew;
+    ts__put_job job;
+    if (!crew) {
+        ts__put_encode_rows(w->encoder, kind, count);
+        ts__put_append_encoded(w, w->encoder);
+        return;
+    }
+    memset(&job, 0, sizeof job);
+    job.encoder = w->encoder;
+    job.kind = kind;
+    job.count = count;
+    const uint32_t compress = w->encoder->compress;
+    ts__put_submit(w, job);
+    w->encoder = crew->spares
+                     ? crew->spare[--crew->spares]
+                     : (ts__encoder *)ts__pages_new(sizeof *w->encoder);
+    if (w->encoder)
+        w->encoder->compress = compress;
+    else
+        ts__put_failed(w, TS_ERR_MEMORY);
+}
+
+// The workers of a writer; without memory, it has none.
+static void ts__put_crew_open(ts_writer *w, uint32_t threads)
+{
+    if (threads < 2) return;
+    ts__put_crew *const crew = (ts__put_crew *)ts__pages_new(sizeof *crew);
+    if (!crew) return;
+    crew->most =
+        threads - 1 < TS__PUT_THREADS ? threads - 1 : TS__PUT_THREADS - 1;
+    crew->room = 2 * crew->most + 2;
+    pthread_mutex_init(&crew->mutex, NULL);
+    pthread_cond_init(&crew->news, NULL);
+    pthread_cond_init(&crew->done, NULL);
+    w->crew = crew;
+}
+
+// Ends the workers; jobs that wait are not written.
+static void ts__put_crew_close(ts_writer *w)
+{
+    ts__put_crew *const crew = w->crew;
+    if (!crew) return;
+    pthread_mutex_lock(&crew->mutex);
+    crew->stop = true;
+    pthread_cond_broadcast(&crew->news);
+    pthread_mutex_unlock(&crew->mutex);
+    for (uint32_t i = 0; i < crew->made; i++)
+        pthread_join(crew->threads[i], NULL);
+    for (; crew->first != crew->end; crew->first++) {
+        ts__put_job *const job = ts__put_job_at(crew, crew->first);
+        if (job->encoder) munmap(job->encoder, sizeof *job->encoder);
+        free(job->bytes);
+    }
+    for (uint32_t i = 0; i < crew->spares; i++)
+        munmap(crew->spare[i], sizeof *crew->spare[i]);
+    pthread_cond_destroy(&crew->news);
+    pthread_cond_destroy(&crew->done);
+    pthread_mutex_destroy(&crew->mutex);
+    munmap(crew, sizeof *crew);
+    w->crew = NULL;
+}
+
+/* ---- 12.29 Writer: dictionaries ----------------------------------------- */
+// src/record/writer/dictionary.h
 
 // Writes the waiting entries; kinds that others refer to come first.
 static void ts__put_entries(ts_writer *w)
@@ -9678,7 +9932,7 @@ void ts_writer_loss(ts_writer *w, uint32_t track, uint32_t cause,
     ts_writer_stall(w, track, cause, detail, count, first_ns, last_ns, 0);
 }
 
-/* ---- 12.28 Writer: rows of events --------------------------------------- */
+/* ---- 12.30 Writer: rows of events --------------------------------------- */
 // src/record/writer/rows.h
 
 static uint64_t ts__put_hash(uint32_t track, uint32_t kind)
@@ -9829,25 +10083,6 @@ static void ts__put_load(ts_writer *w, uint32_t kind, uint32_t count)
                w->owner[from]->text + (line[text] >> 32), e->text_size[i]);
         e->text_used += e->text_size[i];
     }
-}
-
-// Writes the encoder's columns as a chunk.
-static void ts__put_encode(ts_writer *w, uint32_t kind, uint32_t count)
-{
-    ts__encoder *const e = w->encoder;
-    ts__encoder_reset(e);
-    if (kind == TS_EVENT_ZONE) {
-        uint32_t track = (uint32_t)e->track[0];
-        for (uint32_t i = 1; i < count; i++)
-            if (e->track[i] != track) track = TS_TRACK_MIXED;
-        ts__encode_zones(e, track, count);
-    } else {
-        ts__encode_rows(e, kind, 0, count);
-    }
-    ts_result result = ts__writer_prepare(&w->file, 1);
-    ts__commit commit = ts__commit_begin(&w->file);
-    if (result == TS_OK) result = ts__writer_chunks(&w->file, e, &commit);
-    ts__put_failed(w, result);
 }
 
 // Writes the lines as a chunk.
@@ -10032,7 +10267,7 @@ void ts_writer_event_text(ts_writer *w, ts_event_kind kind, uint32_t track,
     ts__put_finish(w, rows);
 }
 
-/* ---- 12.29 Writer: events as columns ------------------------------------ */
+/* ---- 12.31 Writer: events as columns ------------------------------------ */
 // src/record/writer/columns.h
 
 static uint32_t ts__rows_track(const ts_rows *rows, uint32_t i)
@@ -10158,7 +10393,7 @@ void ts_writer_rows(ts_writer *w, const ts_rows *rows)
         i += ts__rows_chunk(w, rows, i);
 }
 
-/* ---- 12.30 Writer: blobs, open, close ----------------------------------- */
+/* ---- 12.32 Writer: blobs, open, close ----------------------------------- */
 // src/record/writer/open.h
 
 static void ts__put_blob(ts_writer *w, uint32_t kind, const uint64_t key[2],
@@ -10279,6 +10514,7 @@ static ts_result ts__put_clock(ts_writer *w, const ts_writer_desc *desc)
 void ts_writer_clock(ts_writer *w, int64_t time_ns, uint64_t realtime_ns,
                      uint64_t boottime_ns, uint64_t uncertainty_ns)
 {
+    ts__put_wait(w, 0);
     if (w->file.error != TS_OK) return;
     ts_clock_entry sample = ts__put_sample(w, time_ns);
     sample.realtime_ns = realtime_ns;
@@ -10289,6 +10525,7 @@ void ts_writer_clock(ts_writer *w, int64_t time_ns, uint64_t realtime_ns,
 
 static void ts__put_free(ts_writer *w)
 {
+    ts__put_crew_close(w);
     for (uint32_t i = 0; i < w->rows_count; i++)
         ts__put_forget(w, &w->rows[i]);
     for (size_t i = 0; i < sizeof w->lists / sizeof *w->lists; i++)
@@ -10316,6 +10553,7 @@ static ts_result ts__put_open(ts_writer *w, const ts_writer_desc *desc)
     ts__put_header(&w->file.sidecar->head.header, desc);
     result = ts__writer_create(&w->file, w->part_path);
     if (result == TS_OK) result = ts__put_clock(w, desc);
+    if (result == TS_OK) ts__put_crew_open(w, desc->threads);
     return result;
 }
 
@@ -10445,6 +10683,7 @@ ts_result ts_writer_close(ts_writer *w)
         ts__put_kind(w, kind);
     ts__put_bad(w);
     ts__put_entries(w);
+    ts__put_wait(w, 0);
     w->file.final = true;
     if (w->file.error == TS_OK) ts__put_failed(w, ts__writer_finish(&w->file));
     if (w->file.error == TS_OK && !w->end && rename(w->part_path, w->path) != 0)

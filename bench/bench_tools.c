@@ -9,6 +9,7 @@
 */
 #include "bench/bench.h" // first: it asks for GNU interfaces
 #include <fcntl.h>
+#include <sched.h>
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -194,12 +195,11 @@ static void measure_replay(const char *key, const char *name, const char *what)
 
 /* ==== 5. ts-cut, ts-merge ================================================ */
 
-// CPU time, as these tools use one thread.
 static void measure_copy(const char *key, const char *const *arguments,
                          const char *tool, double events, const char *what)
 {
     const char *const out = bench_path("copied.sbt");
-    const double ns = run_cost(tool, arguments, 5).cpu_ns;
+    const double ns = run_tool(tool, arguments, 5);
     const double size = isnan(ns) ? NAN : (double)bench_file_bytes(out);
     const bench_row row = { .key = key,
                             .what = what,
@@ -211,6 +211,28 @@ static void measure_copy(const char *key, const char *const *arguments,
                             .budget = 5 };
     bench_print(&row);
     remove(out);
+}
+
+// How many times as fast a tool is on all processors as on one of them. What
+// it starts inherits the processors of this process.
+static void measure_processors(const char *key, const char *const *arguments,
+                               const char *tool, const char *what)
+{
+    cpu_set_t all, one;
+    sched_getaffinity(0, sizeof all, &all);
+    CPU_ZERO(&one);
+    for (size_t i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
+        if (CPU_ISSET(i, &all)) CPU_SET(i, &one);
+    sched_setaffinity(0, sizeof one, &one);
+    const double alone = run_tool(tool, arguments, 5);
+    sched_setaffinity(0, sizeof all, &all);
+    const bench_row row = { .key = key,
+                            .what = what,
+                            .figure = alone / run_tool(tool, arguments, 5),
+                            .unit = "times",
+                            .limit = CPU_COUNT(&all),
+                            .yardstick = "processors" };
+    bench_print(&row);
 }
 
 static void measure_copies(void)
@@ -227,6 +249,11 @@ static void measure_copies(void)
     measure_copy("cut.anonymise", hidden, "ts-cut", b,
                  "ts-cut --anonymise, kernels and events");
     measure_copy("merge", both, "ts-merge", a + b, "ts-merge, zones, kernels");
+    measure_processors("cut.processors", all, "ts-cut",
+                       "ts-cut, faster than on one processor");
+    measure_processors("merge.processors", both, "ts-merge",
+                       "ts-merge, faster than on one processor");
+    remove(out);
 }
 
 /* ==== 6. ts-query ======================================================== */

@@ -15,10 +15,11 @@ export TSAN_OPTIONS=second_deadlock_stack=1:allocator_may_return_null=1
 # test_zone_unwind: at exit other memory is mapped under threads that still
 #   record, on purpose.
 # test_modules, test_hip_code: programs and libraries that are not instrumented.
-# Apart from loading and writing, tools run on one thread: the importers except
-# that of JSON (test_import_threads), what-ifs, comparisons, pictures, the
-# analysis except the summary, queries, cuts, merges, the replay itself, and the
-# answers of ts-mcp (test_mcp_protocol has its threads).
+# Apart from loading and writing (test_writer_threads), tools run on one thread:
+# the importers except that of JSON (test_import_threads), what-ifs,
+# comparisons, pictures, the analysis except the summary, queries, cuts, merges,
+# the replay itself, and the answers of ts-mcp (test_mcp_protocol has its
+# threads).
 WITHOUT="test_fork test_clone test_page_size test_signal test_signal_steps
     test_reader_damage test_reader_golden test_host_program test_zone_unwind
     test_modules test_hip_code test_verify test_races test_races_* test_report

@@ -547,6 +547,8 @@ ts_text cli_track_name(const ts_track *track, cli_text *made);
 
 // Nanoseconds of a clock that nobody sets.
 uint64_t cli_now_ns(void);
+// How many processors this process may use, at least one.
+uint32_t cli_processors(void);
 // Makes the path of a file in the folder of this program. False: the program's
 // own path is not known, or the new one is too long.
 bool cli_beside(char *path, size_t size, const char *name);

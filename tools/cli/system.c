@@ -1,9 +1,10 @@
 /*
     system.c - what tools ask of the system
 */
-#define _XOPEN_SOURCE 700 // nftw
+#define _GNU_SOURCE // nftw, sched_getaffinity
 #include "tools/cli/cli.h"
 #include <ftw.h>
+#include <sched.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,6 +13,15 @@ uint64_t cli_now_ns(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint32_t cli_processors(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        return (uint32_t)CPU_COUNT(&set);
+    const long all = sysconf(_SC_NPROCESSORS_ONLN); // more than a set can hold
+    return all < 1 ? 1 : (uint32_t)all;
 }
 
 bool cli_beside(char *path, size_t size, const char *name)

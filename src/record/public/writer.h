@@ -23,6 +23,9 @@ typedef struct ts_writer_desc {
     // and CLOCK_BOOTTIME, on the machine that the metadata `boot_id` names
     // (unknown)
     uint64_t start_boottime_ns TS__UNSET;
+    // that encode and compress chunks, the caller's included; at most 32. The
+    // bytes of the trace do not depend on it. Each takes about 4 MB (1)
+    uint32_t threads TS__UNSET;
 } ts_writer_desc;
 
 // One value of an event besides its times.

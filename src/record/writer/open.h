@@ -118,6 +118,7 @@ static ts_result ts__put_clock(ts_writer *w, const ts_writer_desc *desc)
 void ts_writer_clock(ts_writer *w, int64_t time_ns, uint64_t realtime_ns,
                      uint64_t boottime_ns, uint64_t uncertainty_ns)
 {
+    ts__put_wait(w, 0);
     if (w->file.error != TS_OK) return;
     ts_clock_entry sample = ts__put_sample(w, time_ns);
     sample.realtime_ns = realtime_ns;
@@ -128,6 +129,7 @@ void ts_writer_clock(ts_writer *w, int64_t time_ns, uint64_t realtime_ns,
 
 static void ts__put_free(ts_writer *w)
 {
+    ts__put_crew_close(w);
     for (uint32_t i = 0; i < w->rows_count; i++)
         ts__put_forget(w, &w->rows[i]);
     for (size_t i = 0; i < sizeof w->lists / sizeof *w->lists; i++)
@@ -155,6 +157,7 @@ static ts_result ts__put_open(ts_writer *w, const ts_writer_desc *desc)
     ts__put_header(&w->file.sidecar->head.header, desc);
     result = ts__writer_create(&w->file, w->part_path);
     if (result == TS_OK) result = ts__put_clock(w, desc);
+    if (result == TS_OK) ts__put_crew_open(w, desc->threads);
     return result;
 }
 
@@ -284,6 +287,7 @@ ts_result ts_writer_close(ts_writer *w)
         ts__put_kind(w, kind);
     ts__put_bad(w);
     ts__put_entries(w);
+    ts__put_wait(w, 0);
     w->file.final = true;
     if (w->file.error == TS_OK) ts__put_failed(w, ts__writer_finish(&w->file));
     if (w->file.error == TS_OK && !w->end && rename(w->part_path, w->path) != 0)

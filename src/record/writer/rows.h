@@ -150,25 +150,6 @@ static void ts__put_load(ts_writer *w, uint32_t kind, uint32_t count)
     }
 }
 
-// Writes the encoder's columns as a chunk.
-static void ts__put_encode(ts_writer *w, uint32_t kind, uint32_t count)
-{
-    ts__encoder *const e = w->encoder;
-    ts__encoder_reset(e);
-    if (kind == TS_EVENT_ZONE) {
-        uint32_t track = (uint32_t)e->track[0];
-        for (uint32_t i = 1; i < count; i++)
-            if (e->track[i] != track) track = TS_TRACK_MIXED;
-        ts__encode_zones(e, track, count);
-    } else {
-        ts__encode_rows(e, kind, 0, count);
-    }
-    ts_result result = ts__writer_prepare(&w->file, 1);
-    ts__commit commit = ts__commit_begin(&w->file);
-    if (result == TS_OK) result = ts__writer_chunks(&w->file, e, &commit);
-    ts__put_failed(w, result);
-}
-
 // Writes the lines as a chunk.
 static void ts__put_chunk(ts_writer *w, uint32_t kind, uint32_t count)
 {

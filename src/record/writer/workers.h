@@ -1,0 +1,254 @@
+/* ---- Writer: chunks encoded by several threads -------------------------- */
+
+/*
+    With more than one thread, workers encode and compress chunks while the
+    caller goes on. What is to be appended waits in a ring of jobs, in the order
+    of the calls. Only the caller appends, so that the file, its errors and
+    errno are those of a single thread. A caller that finds the ring full
+    encodes a chunk itself instead of waiting.
+
+        first          taken            end
+        | done | taken | new  | new  |  free ...
+*/
+enum { TS__PUT_THREADS = 32, TS__PUT_JOBS = 2 * TS__PUT_THREADS };
+enum { TS__PUT_COPY = 1 << 20 }; // more bytes are appended without a job
+
+typedef struct ts__put_job {
+    ts__encoder *encoder; // rows of a chunk; NULL: finished chunks in `bytes`
+    uint8_t *bytes;
+    size_t size;
+    uint32_t kind, count;
+    bool done;
+} ts__put_job;
+
+struct ts__put_crew {
+    pthread_mutex_t mutex; // guards taken, end, idle, stop, and `done` of jobs
+    pthread_cond_t news;   // a job is new, or stop is set
+    pthread_cond_t done;
+    ts__put_job jobs[TS__PUT_JOBS];
+    uint64_t first, taken, end; // numbers of jobs
+    uint32_t room;              // jobs that may wait
+    uint32_t most, made, idle;  // workers
+    bool stop;
+    pthread_t threads[TS__PUT_THREADS];
+    ts__encoder *spare[TS__PUT_JOBS + 1];
+    uint32_t spares;
+};
+
+static ts__put_job *ts__put_job_at(ts__put_crew *crew, uint64_t number)
+{
+    return &crew->jobs[number % TS__PUT_JOBS];
+}
+
+static void ts__put_encode_rows(ts__encoder *e, uint32_t kind, uint32_t count)
+{
+    ts__encoder_reset(e);
+    if (kind != TS_EVENT_ZONE) {
+        ts__encode_rows(e, kind, 0, count);
+        return;
+    }
+    uint32_t track = (uint32_t)e->track[0];
+    for (uint32_t i = 1; i < count; i++)
+        if (e->track[i] != track) track = TS_TRACK_MIXED;
+    ts__encode_zones(e, track, count);
+}
+
+static void ts__put_append_now(ts_writer *w, uint8_t *bytes, size_t size)
+{
+    ts_result result = ts__writer_prepare(&w->file, 1);
+    ts__commit commit = ts__commit_begin(&w->file);
+    if (result == TS_OK)
+        result = ts__writer_append(&w->file, bytes, size, NULL, &commit);
+    ts__put_failed(w, result);
+}
+
+static void ts__put_append_encoded(ts_writer *w, ts__encoder *e)
+{
+    ts_result result = ts__writer_prepare(&w->file, 1);
+    ts__commit commit = ts__commit_begin(&w->file);
+    if (result == TS_OK) result = ts__writer_chunks(&w->file, e, &commit);
+    ts__put_failed(w, result);
+}
+
+// Encodes the first new job. The mutex is held, but not meanwhile.
+static void ts__put_work(ts__put_crew *crew)
+{
+    ts__put_job *const job = ts__put_job_at(crew, crew->taken++);
+    if (!job->encoder) return; // done already
+    pthread_mutex_unlock(&crew->mutex);
+    ts__put_encode_rows(job->encoder, job->kind, job->count);
+    pthread_mutex_lock(&crew->mutex);
+    job->done = true;
+    pthread_cond_signal(&crew->done);
+}
+
+static void *ts__put_worker(void *argument)
+{
+    ts__put_crew *const crew = (ts__put_crew *)argument;
+    pthread_mutex_lock(&crew->mutex);
+    while (!crew->stop) {
+        if (crew->taken != crew->end) {
+            ts__put_work(crew);
+            continue;
+        }
+        crew->idle++;
+        pthread_cond_wait(&crew->news, &crew->mutex);
+        crew->idle--;
+    }
+    pthread_mutex_unlock(&crew->mutex);
+    return NULL;
+}
+
+// Appends the first job, which is done.
+static void ts__put_commit(ts_writer *w, ts__put_job *job)
+{
+    ts__put_crew *const crew = w->crew;
+    if (w->file.error == TS_OK && job->encoder)
+        ts__put_append_encoded(w, job->encoder);
+    else if (w->file.error == TS_OK)
+        ts__put_append_now(w, job->bytes, job->size);
+    if (job->encoder) crew->spare[crew->spares++] = job->encoder;
+    free(job->bytes);
+    memset(job, 0, sizeof *job);
+    crew->first++;
+}
+
+// Appends what is done, and more until at most `left` jobs wait.
+static void ts__put_wait(ts_writer *w, uint32_t left)
+{
+    ts__put_crew *const crew = w->crew;
+    if (!crew) return;
+    pthread_mutex_lock(&crew->mutex);
+    while (crew->first != crew->end) {
+        ts__put_job *const job = ts__put_job_at(crew, crew->first);
+        if (crew->first == crew->taken && !job->encoder) crew->taken++;
+        if (crew->first != crew->taken && job->done) {
+            pthread_mutex_unlock(&crew->mutex);
+            ts__put_commit(w, job);
+            pthread_mutex_lock(&crew->mutex);
+        } else if (crew->end - crew->first <= left) {
+            break;
+        } else if (crew->taken != crew->end) {
+            ts__put_work(crew);
+        } else {
+            pthread_cond_wait(&crew->done, &crew->mutex);
+        }
+    }
+    pthread_mutex_unlock(&crew->mutex);
+}
+
+// Starts a worker that gets no signals. If it cannot, the others do its work.
+static void ts__put_hire(ts__put_crew *crew)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (pthread_create(&crew->threads[crew->made], NULL, ts__put_worker,
+                       crew) == 0)
+        crew->made++;
+    else
+        crew->most = crew->made;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void ts__put_submit(ts_writer *w, ts__put_job job)
+{
+    ts__put_crew *const crew = w->crew;
+    ts__put_wait(w, crew->room - 1);
+    *ts__put_job_at(crew, crew->end) = job;
+    pthread_mutex_lock(&crew->mutex);
+    crew->end++;
+    // A trace of a single chunk needs no worker.
+    const uint64_t waiting = crew->end - crew->taken;
+    if (crew->idle)
+        pthread_cond_signal(&crew->news);
+    else if (waiting > 1 && crew->made < crew->most)
+        ts__put_hire(crew);
+    pthread_mutex_unlock(&crew->mutex);
+}
+
+// Appends finished chunks after all that wait.
+static void ts__put_append(ts_writer *w, uint8_t *bytes, size_t size)
+{
+    ts__put_job job;
+    if (!w->crew || size > TS__PUT_COPY) {
+        ts__put_wait(w, 0);
+        if (w->file.error == TS_OK) ts__put_append_now(w, bytes, size);
+        return;
+    }
+    memset(&job, 0, sizeof job);
+    job.bytes = (uint8_t *)malloc(size);
+    job.size = size;
+    job.done = true;
+    if (!job.bytes) {
+        ts__put_failed(w, TS_ERR_MEMORY);
+        return;
+    }
+    memcpy(job.bytes, bytes, size);
+    ts__put_submit(w, job);
+}
+
+// Writes the encoder's columns as a chunk.
+static void ts__put_encode(ts_writer *w, uint32_t kind, uint32_t count)
+{
+    ts__put_crew *const crew = w->crew;
+    ts__put_job job;
+    if (!crew) {
+        ts__put_encode_rows(w->encoder, kind, count);
+        ts__put_append_encoded(w, w->encoder);
+        return;
+    }
+    memset(&job, 0, sizeof job);
+    job.encoder = w->encoder;
+    job.kind = kind;
+    job.count = count;
+    const uint32_t compress = w->encoder->compress;
+    ts__put_submit(w, job);
+    w->encoder = crew->spares
+                     ? crew->spare[--crew->spares]
+                     : (ts__encoder *)ts__pages_new(sizeof *w->encoder);
+    if (w->encoder)
+        w->encoder->compress = compress;
+    else
+        ts__put_failed(w, TS_ERR_MEMORY);
+}
+
+// The workers of a writer; without memory, it has none.
+static void ts__put_crew_open(ts_writer *w, uint32_t threads)
+{
+    if (threads < 2) return;
+    ts__put_crew *const crew = (ts__put_crew *)ts__pages_new(sizeof *crew);
+    if (!crew) return;
+    crew->most =
+        threads - 1 < TS__PUT_THREADS ? threads - 1 : TS__PUT_THREADS - 1;
+    crew->room = 2 * crew->most + 2;
+    pthread_mutex_init(&crew->mutex, NULL);
+    pthread_cond_init(&crew->news, NULL);
+    pthread_cond_init(&crew->done, NULL);
+    w->crew = crew;
+}
+
+// Ends the workers; jobs that wait are not written.
+static void ts__put_crew_close(ts_writer *w)
+{
+    ts__put_crew *const crew = w->crew;
+    if (!crew) return;
+    pthread_mutex_lock(&crew->mutex);
+    crew->stop = true;
+    pthread_cond_broadcast(&crew->news);
+    pthread_mutex_unlock(&crew->mutex);
+    for (uint32_t i = 0; i < crew->made; i++)
+        pthread_join(crew->threads[i], NULL);
+    for (; crew->first != crew->end; crew->first++) {
+        ts__put_job *const job = ts__put_job_at(crew, crew->first);
+        if (job->encoder) munmap(job->encoder, sizeof *job->encoder);
+        free(job->bytes);
+    }
+    for (uint32_t i = 0; i < crew->spares; i++)
+        munmap(crew->spare[i], sizeof *crew->spare[i]);
+    pthread_cond_destroy(&crew->news);
+    pthread_cond_destroy(&crew->done);
+    pthread_mutex_destroy(&crew->mutex);
+    munmap(crew, sizeof *crew);
+    w->crew = NULL;
+}

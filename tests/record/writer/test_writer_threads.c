@@ -1,0 +1,172 @@
+/*
+    test_writer_threads.c - a writer with workers writes what one without does
+*/
+#include "tests/record/writer/writer_file.h"
+
+enum { ROWS = 3000, BATCHES = 60 };
+
+typedef struct bytes {
+    uint8_t *at;
+    size_t size;
+} bytes;
+
+static bytes slurp(void)
+{
+    bytes all = { .size = (size_t)size_of(path) };
+    FILE *const file = fopen(path, "rb");
+    all.at = malloc(all.size);
+    assert_non_null(file);
+    assert_int_equal(all.size, fread(all.at, 1, all.size, file));
+    fclose(file);
+    return all;
+}
+
+static ts_writer *begin_with(uint32_t threads, bool compress)
+{
+    const ts_writer_desc desc = { .path = path,
+                                  .threads = threads,
+                                  .compress = compress,
+                                  .start_raw_ns = 1000 };
+    ts_writer *writer = NULL;
+    const ts_result result = ts_writer_open(&writer, &desc);
+    if (result == TS_ERR_UNSUPPORTED) skip();
+    assert_int_equal(TS_OK, result);
+    return writer;
+}
+
+// Rows of one track or of several, whose numbers no compressor can guess.
+static void write_rows(ts_writer *w, uint32_t batch, uint64_t *random)
+{
+    static int64_t start_ns[ROWS], duration_ns[ROWS];
+    static uint64_t numbers[ROWS];
+    static uint32_t tracks[ROWS];
+    for (uint32_t i = 0; i < ROWS; i++) {
+        start_ns[i] = (int64_t)batch * ROWS * 100 + (int64_t)i * 100;
+        duration_ns[i] = (int64_t)(next(random) % 100);
+        numbers[i] = next(random) % 1000000;
+        tracks[i] = 1 + i % 7;
+    }
+    ts_rows rows = { .kind = batch % 2 ? TS_EVENT_KERNEL : TS_EVENT_ZONE,
+                     .count = ROWS,
+                     .track = 1,
+                     .tracks = batch % 3 ? NULL : tracks,
+                     .start_ns = start_ns,
+                     .duration_ns = duration_ns };
+    rows.values[TS_COLUMN_SITE] = numbers;
+    rows.values[TS_COLUMN_CORRELATION] = numbers;
+    ts_writer_rows(w, &rows);
+}
+
+// Everything that is appended, in a mixed order: dictionaries, blobs small and
+// large, clocks, losses, chunks of rows, single events and texts.
+static void write_all(ts_writer *w)
+{
+    static uint8_t blob[3 << 20];
+    uint64_t random = 7;
+    char name[32];
+    for (uint32_t batch = 0; batch < BATCHES; batch++) {
+        snprintf(name, sizeof name, "name %" PRIu32, batch);
+        const uint32_t id = ts_writer_name(w, name, strlen(name));
+        const ts_site_entry site = { .name = id, .line = batch };
+        ts_writer_site(w, &site);
+        if (batch % 10 == 1) {
+            blob[0] = (uint8_t)batch;
+            ts_writer_blob(w, blob, batch == 21 ? sizeof blob : 100, NULL);
+        }
+        if (batch % 10 == 2)
+            ts_writer_clock(w, batch, 5000 + batch, 900 + batch, 1);
+        if (batch % 10 == 3) ts_writer_loss(w, 1, 1, id, batch, 1, 2);
+        ts_writer_metadata(w, 0, name, TS_VALUE_INT, batch);
+        write_rows(w, batch, &random);
+        kernel(w, 2, batch);
+        ts_writer_event_text(w, TS_EVENT_MESSAGE, 3, batch, 0, NULL, 0, name,
+                             strlen(name));
+    }
+    ts_writer_origin(w, 5, 6);
+}
+
+static void compare(bool compress)
+{
+    const uint32_t threads[] = { 0, 1, 2, 5, 1000 };
+    bytes first = { NULL, 0 };
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+        ts_writer *const w = begin_with(threads[i], compress);
+        write_all(w);
+        ts_reader_close(finish(w));
+        const bytes now = slurp();
+        if (!i) first = now;
+        if (!i) continue;
+        assert_int_equal(first.size, now.size);
+        assert_memory_equal(first.at, now.at, now.size);
+        free(now.at);
+    }
+    free(first.at);
+}
+
+UNIT_TEST(any_number_of_threads_writes_the_same_bytes)
+{
+    compare(false);
+}
+
+UNIT_TEST(any_number_of_threads_compresses_to_the_same_bytes)
+{
+    compare(true);
+}
+
+UNIT_TEST(a_full_disk_leaves_nothing_whatever_the_threads)
+{
+    const uint32_t threads[] = { 1, 2, 5 };
+    struct rlimit old, small = { 1 << 20, RLIM_INFINITY };
+    ts_reader_close(finish(begin()));
+    const long before = size_of(path);
+    assert_int_equal(0, getrlimit(RLIMIT_FSIZE, &old));
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+        ts_writer *const w = begin_with(threads[i], false);
+        uint64_t random = 7;
+        assert_int_equal(0, setrlimit(RLIMIT_FSIZE, &small));
+        for (uint32_t batch = 0; batch < 200; batch++)
+            write_rows(w, batch, &random);
+        assert_int_equal(TS_ERR_DISK_FULL, ts_writer_error(w));
+        assert_int_equal(TS_ERR_DISK_FULL, ts_writer_close(w));
+        setrlimit(RLIMIT_FSIZE, &old);
+        assert_int_equal(before, size_of(path));
+        assert_int_equal(-1, size_of(part));
+    }
+}
+
+UNIT_TEST(a_trace_given_up_ends_the_workers_and_leaves_nothing)
+{
+    for (uint32_t batches = 1; batches < 40; batches += 6) {
+        ts_writer *const w = begin_with(5, false);
+        uint64_t random = 7;
+        for (uint32_t batch = 0; batch < batches; batch++)
+            write_rows(w, batch, &random);
+        ts_writer_abandon(w);
+        assert_int_equal(-1, size_of(part));
+    }
+}
+
+// Of chunks that wait there are at most so many, however slow the workers are.
+UNIT_TEST(memory_does_not_grow_with_the_trace)
+{
+    struct rusage before, after;
+    for (uint32_t batches = 60; batches <= 1200; batches *= 20) {
+        ts_writer *const w = begin_with(3, false);
+        uint64_t random = 7;
+        for (uint32_t batch = 0; batch < batches; batch++)
+            write_rows(w, batch, &random);
+        assert_int_equal(TS_OK, ts_writer_close(w));
+        getrusage(RUSAGE_SELF, batches == 60 ? &before : &after);
+    }
+// Sanitizers do not give freed memory back.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    assert_true(after.ru_maxrss - before.ru_maxrss < 8 << 10); // KiB
+#else
+    (void)before, (void)after;
+#endif
+}
+
+int main(void)
+{
+    return unit_run(make_path, remove_path);
+}
