@@ -43,10 +43,12 @@ $(error OUT is a folder whose name has no spaces, not '$(OUT)')
 endif
 
 # xxHash is required, the others are optional. They are found by compiling an
-# include. From GNU make 4.3 on, $(shell) keeps a backslash before a #.
+# include, and a condition if there is one. From GNU make 4.3 on, $(shell) keeps
+# a backslash before a #.
 HASH := \#
-probe = $(shell echo '$(HASH)include <$(1)>' | $(CC) $(CFLAGS) -E -xc - \
-    >/dev/null 2>&1 && echo yes)
+probe = $(shell printf '%s\n' '$(HASH)include <$(1)>' \
+    '$(HASH)if !($(or $(2),1))' '$(HASH)error old' '$(HASH)endif' | \
+    $(CC) $(CFLAGS) -E -xc - >/dev/null 2>&1 && echo yes)
 ifeq ($(filter help clean format format-check,$(or $(MAKECMDGOALS),all)),)
 HAVE_C := $(call probe,stdlib.h)
 HAVE_XXHASH := $(call probe,xxhash.h)
@@ -61,6 +63,10 @@ HAVE_DW := $(call probe,elfutils/libdwelf.h)
 HAVE_IBERTY := $(call probe,libiberty/demangle.h)
 HAVE_MICROHTTPD := $(call probe,microhttpd.h)
 HAVE_BABELTRACE := $(call probe,babeltrace2/babeltrace.h)
+HAVE_OTF2 := $(call probe,otf2/otf2.h,OTF2_VERSION_MAJOR >= 3)
+# Debian gives the library another name.
+OTF2 := $(if $(filter /%,$(shell $(CC) \
+    -print-file-name=libopen-trace-format2.so)),open-trace-format2,otf2)
 HAVE = $(if $(HAVE_ZSTD),-DTRACESMITH_ZSTD) \
     $(if $(HAVE_ZLIB),-DTRACESMITH_ZLIB) \
     $(if $(HAVE_DEFLATE),-DTRACESMITH_DEFLATE) \
@@ -70,13 +76,15 @@ HAVE = $(if $(HAVE_ZSTD),-DTRACESMITH_ZSTD) \
     $(if $(HAVE_EDIT),-DTRACESMITH_EDIT) $(if $(HAVE_DW),-DTRACESMITH_DW) \
     $(if $(HAVE_IBERTY),-DTRACESMITH_IBERTY) \
     $(if $(HAVE_MICROHTTPD),-DTRACESMITH_MICROHTTPD) \
-    $(if $(HAVE_BABELTRACE),-DTRACESMITH_BABELTRACE)
+    $(if $(HAVE_BABELTRACE),-DTRACESMITH_BABELTRACE) \
+    $(if $(HAVE_OTF2),-DTRACESMITH_OTF2)
 HAVE_LIBS = $(if $(HAVE_ZSTD),-lzstd) $(if $(HAVE_ZLIB),-lz) \
     $(if $(HAVE_DEFLATE),-ldeflate) $(if $(HAVE_ARCHIVE),-larchive) \
     $(if $(HAVE_YAJL),-lyajl) $(if $(HAVE_SQLITE),-lsqlite3) \
     $(if $(HAVE_EDIT),-ledit) $(if $(HAVE_DW),-ldw -lelf) \
     $(if $(HAVE_IBERTY),-liberty) $(if $(HAVE_MICROHTTPD),-lmicrohttpd) \
-    $(if $(HAVE_BABELTRACE),-lbabeltrace2)
+    $(if $(HAVE_BABELTRACE),-lbabeltrace2) $(if $(HAVE_OTF2),-l$(OTF2))
+FOUND = $(HAVE) $(if $(HAVE_OTF2),-l$(OTF2))
 endif
 
 TOOLS = $(patsubst tools/%.c,$(OUT)/%,$(wildcard tools/ts-*.c \
@@ -224,7 +232,7 @@ $(OUT)/found: always | $(HEADERS) $(LINES)
 	    the C library (gcc and libc6-dev), or name one, CC=clang." >&2; exit 1)
 	$(if $(HAVE_XXHASH),,@echo "xxhash.h is missing: install libxxhash-dev \
 	    (or whatever your system calls it)." >&2; exit 1)
-	@echo '$(HAVE)' | cmp -s - $@ || echo '$(HAVE)' >$@
+	@echo '$(FOUND)' | cmp -s - $@ || echo '$(FOUND)' >$@
 $(OUT)/src/%.o: override CFLAGS += $(LIB_CFLAGS)
 $(OUT)/src/%.o: src/library.c $(OUT)/found
 	@mkdir -p $(@D)

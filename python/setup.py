@@ -65,7 +65,8 @@ class BuildExtension(build_ext):
                  "DW": ["dw", "elf"], "IBERTY": ["iberty"],
                  "ARCHIVE": ["archive"], "BABELTRACE": ["babeltrace2"]}
         return [library for key, libraries in names.items()
-                if "TRACESMITH_" + key in found for library in libraries]
+                if "TRACESMITH_" + key in found for library in libraries] + [
+            word[2:] for word in found.split() if word.startswith("-l")]
 
     def build_extension(self, extension):
         """A library without a module needs the recorder alone."""

@@ -23,7 +23,8 @@ header elfutils/libdwelf.h libdw-dev
 header libunwind.h libunwind-dev
 header libiberty/demangle.h libiberty-dev
 header microhttpd.h libmicrohttpd-dev
-header babeltrace2/babeltrace.h libbabeltrace2-dev'
+header babeltrace2/babeltrace.h libbabeltrace2-dev
+header otf2/otf2.h libopen-trace-format2-dev'
 unit='command gcc gcc
 command g++ g++
 clang - clang
@@ -77,6 +78,8 @@ python wheel python3-wheel
 python pytest python3-pytest
 python numpy python3-numpy
 python pandas python3-pandas
+python otf2 python3-otf2
+command otf2-print otf2-tools
 command cargo cargo
 command rustc rustc
 command cargo-clippy rust-clippy

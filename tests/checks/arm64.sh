@@ -53,7 +53,7 @@ check_build "arm64: build" OUT=build/arm64 CC=aarch64-linux-gnu-gcc \
     LDFLAGS="-L$PWD/$root/usr/lib/aarch64-linux-gnu" LIB_CFLAGS=-O1 \
     HAVE_ZSTD=yes HAVE_ZLIB=yes HAVE_YAJL=yes HAVE_SQLITE=yes HAVE_XXHASH=yes \
     HAVE_EDIT= HAVE_DW= HAVE_ARCHIVE= HAVE_DEFLATE= HAVE_IBERTY= \
-    HAVE_MICROHTTPD= HAVE_BABELTRACE= \
+    HAVE_MICROHTTPD= HAVE_BABELTRACE= HAVE_OTF2= \
     all $programs
 export QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
 export QEMU_SET_ENV=LD_LIBRARY_PATH=$PWD/$root/usr/lib/aarch64-linux-gnu

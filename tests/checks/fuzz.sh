@@ -18,7 +18,7 @@ for room in analyze/figures cli common/rewrite common/symbolize cut import \
 done
 check_build "fuzz: library and modules" OUT=$folder CC=$CLANG \
     HAVE_DW= HAVE_EDIT= HAVE_IBERTY= HAVE_DEFLATE= HAVE_MICROHTTPD= \
-    HAVE_BABELTRACE= \
+    HAVE_BABELTRACE= HAVE_OTF2= \
     CFLAGS="-O0 $instrumented -fsanitize=fuzzer-no-link" \
     $folder/libtracesmith.a $rooms
 

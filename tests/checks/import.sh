@@ -13,7 +13,7 @@ check_build "import: build" all
 check_build "import: build without libraries" OUT=build/bare \
     CFLAGS="-O0 -Werror" HAVE_ZLIB= HAVE_YAJL= HAVE_SQLITE= \
     HAVE_ARCHIVE= HAVE_DEFLATE= HAVE_IBERTY= HAVE_MICROHTTPD= \
-    HAVE_BABELTRACE= \
+    HAVE_BABELTRACE= HAVE_OTF2= \
     build/bare/ts-import build/bare/ts-query build/bare/ts-export
 check "import: what a build without libraries lacks is said" sh -c '
     cp tests/tools/import/kineto/zone.json $0/plain
@@ -21,6 +21,9 @@ check "import: what a build without libraries lacks is said" sh -c '
     ! build/bare/ts-import -o $0/none.sbt $0/plain $0/packed 2>$0/said &&
         grep "needs yajl" $0/said &&
         grep "was built without zlib" $0/said &&
+        ! build/bare/ts-import -o $0/none.sbt \
+            tests/tools/import/otf2/odd/traces.otf2 2>$0/said &&
+        grep "needs the library of OTF2" $0/said &&
         tar -cf $0/tar $0/plain && ! build/bare/ts-import -o $0/none.sbt \
             $0/tar 2>$0/said && grep "built without libarchive" $0/said &&
         ! test -e $0/none.sbt' $folder
@@ -127,6 +130,16 @@ for format in spall1 spall3 tracy ctf; do
         }
         node $HERE/zones.mjs compare $1 $0/$1.sbt' $folder $format
 done
+# What the library of OTF2 writes, through its module for Python.
+check "import: an archive of OTF2 holds what the source does" sh -c '
+    /usr/bin/python3 -c "import otf2" && command -v otf2-print || exit 77
+    /usr/bin/python3 $HERE/otf2.py make $0 200 || exit 1
+    build/ts-import -o $0.sbt $0 2>$0.said || {
+        cat $0.said
+        grep "was built without it" $0.said && exit 77
+        exit 1
+    }
+    /usr/bin/python3 $HERE/otf2.py compare $0 $0.sbt' $folder/otf2
 if ! test -d "$data/kineto"; then
     check "import: Kineto" sh -c 'echo "no traces in $0"; exit 77' "$data"
     exit 0

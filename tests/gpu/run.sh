@@ -73,8 +73,8 @@ if test "$only"; then
     sqlite=$(${CC:-cc} -print-file-name=libsqlite3.a)
     test -e "$sqlite" || sqlite=-lsqlite3
     build CFLAGS=-O2 HAVE_EDIT= HAVE_DW= HAVE_YAJL= HAVE_IBERTY= \
-        HAVE_MICROHTTPD= HAVE_ARCHIVE= HAVE_BABELTRACE= HAVE_DEFLATE= \
-        HAVE_LIBS="$sqlite -lzstd -lz"
+        HAVE_MICROHTTPD= HAVE_ARCHIVE= HAVE_BABELTRACE= HAVE_OTF2= \
+        HAVE_DEFLATE= HAVE_LIBS="$sqlite -lzstd -lz"
     exit
 fi
 

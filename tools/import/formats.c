@@ -18,6 +18,7 @@
     X(spall) \
     X(tracy) \
     X(ctf) \
+    X(otf2) \
     X(torch_memory) \
     X(chakra) \
     X(speedscope) \

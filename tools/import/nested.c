@@ -8,8 +8,18 @@ enum {
     ROOM = 64 << 20, // bytes of all begun zones
 };
 
+typedef struct begun_arg {
+    struct begun_arg *next;
+    uint64_t value;
+    uint32_t name;
+    ts_value_type type;
+    size_t size;
+    char text[];
+} begun_arg;
+
 struct import_begun {
     import_begun *below;
+    begun_arg *first, *last;
     int64_t start_ns, duration_ns; // start_ns IMPORT_NONE: not written
     uint32_t site, depth;
     size_t size;
@@ -64,10 +74,59 @@ void import_nested_begin(import_nested *n, uint32_t thread, int64_t start_ns,
     n->bytes += bytes;
 }
 
+void import_nested_arg(import_nested *n, uint32_t thread, uint32_t name,
+                       ts_value_type type, uint64_t value, const char *text,
+                       size_t size)
+{
+    import_nest *const nest = nest_of(n, thread);
+    import_begun *const begun = nest && !nest->lost ? nest->top : NULL;
+    const size_t bytes = sizeof(begun_arg) + size;
+    if (!nest) return;
+    if (!begun || n->bytes + bytes > ROOM) {
+        import_bad(n->job,
+                   begun || nest->lost ? "too_much_begun" : "arg_without_zone",
+                   IMPORT_NONE);
+        return;
+    }
+    begun_arg *const arg = malloc(bytes);
+    if (!arg) {
+        n->no_memory = true;
+        return;
+    }
+    *arg =
+        (begun_arg){ .value = value, .name = name, .type = type, .size = size };
+    if (size) memcpy(arg->text, text, size);
+    *(begun->last ? &begun->last->next : &begun->first) = arg;
+    begun->last = arg;
+    n->bytes += bytes;
+}
+
 static void forget(import_nested *n, import_begun *begun)
 {
+    for (begun_arg *arg = begun->first, *next; arg; arg = next) {
+        next = arg->next;
+        n->bytes -= sizeof *arg + arg->size;
+        free(arg);
+    }
     n->bytes -= sizeof *begun + begun->size;
     free(begun);
+}
+
+static void write_args(import_nested *n, uint32_t thread, const import_begun *b)
+{
+    for (const begun_arg *arg = b->first; arg; arg = arg->next) {
+        double real;
+        memcpy(&real, &arg->value, sizeof real);
+        if (arg->type == TS_VALUE_TEXT)
+            import_zone_text(n->job, thread, b->start_ns, b->site, arg->name,
+                             arg->text, arg->size);
+        else if (arg->type == TS_VALUE_DOUBLE)
+            import_zone_double(n->job, thread, b->start_ns, b->site, arg->name,
+                               real);
+        else
+            import_zone_int(n->job, thread, b->start_ns, b->site, arg->name,
+                            (int64_t)arg->value);
+    }
 }
 
 static void write_ended(import_nested *n, import_nest *nest)
@@ -79,6 +138,7 @@ static void write_ended(import_nested *n, import_nest *nest)
         if (b->size)
             import_zone_text(n->job, nest->thread, b->start_ns, b->site,
                              import_name(n->job, "args", 4), b->text, b->size);
+        write_args(n, nest->thread, b);
         forget(n, b);
     }
     nest->ended = NULL;
@@ -152,6 +212,7 @@ static void write_open(import_nested *n, import_nest *nest)
         if (b->start_ns != IMPORT_NONE)
             import_event(n->job, TS_EVENT_ZONE_OPEN, nest->thread, b->start_ns,
                          0, values, 2);
+        if (b->start_ns != IMPORT_NONE) write_args(n, nest->thread, b);
         forget(n, b);
     }
 }

@@ -32,6 +32,11 @@ import_nested import_nested_open(import_job *job);
 // deep, or without a time, are counted as bad.
 void import_nested_begin(import_nested *n, uint32_t thread, int64_t start_ns,
                          uint32_t site, const char *text, size_t size);
+// Adds an argument to the zone that was begun last. value: its bits, unless it
+// is a text. Counted as bad: there is no zone, or too much is open.
+void import_nested_arg(import_nested *n, uint32_t thread, uint32_t name,
+                       ts_value_type type, uint64_t value, const char *text,
+                       size_t size);
 // Ends the zone that was begun last; site 0: any, else of those with this site,
 // and zones within it are counted as bad. end_ns IMPORT_NONE: the time is bad.
 // Counted as bad: an end without a time or a zone, or before its zone's begin.

@@ -69,10 +69,6 @@ const char *import_name_unknown(const uint8_t *bytes, size_t size)
         return "it is a tar archive" UNREAD "; unpack it with tar -xf first";
     if (size >= 2 && bytes[0] == 0x80 && bytes[1] >= 2 && bytes[1] <= 5)
         return "it is a pickle of Python, and no memory snapshot of PyTorch";
-    // Behind a chunk's mark and the order of its bytes.
-    if (size >= 6 && bytes[0] == 3 && !memcmp(bytes + 2, "OTF2", 4))
-        return "it is an archive of OTF2, which is not supported; otf2-print "
-               "shows it as text";
     if (size && bytes[0] == '<' && import_has(bytes, size, "<trace-query-re"))
         return "it is an export of xctrace, which is not supported; open its "
                "recording in Instruments";

@@ -325,15 +325,11 @@ static inline char *fixture_text(const char *path)
     return text;
 }
 
-// What comes of FOLDER/NAME.json must be FOLDER/NAME.txt, which UPDATE=1
-// rewrites.
-static inline void import_expect_file(const char *folder, const char *name)
+// What comes of a source must be a file, which UPDATE=1 rewrites.
+static inline void import_expect_text(const char *source, const char *wanted)
 {
-    char json[128], wanted[128];
-    snprintf(json, sizeof json, "%s/%s.json", folder, name);
-    snprintf(wanted, sizeof wanted, "%s/%s.txt", folder, name);
     if (getenv("UPDATE")) {
-        imported i = import_into(json, fixture_path(1, "new.sbt"));
+        imported i = import_into(source, fixture_path(1, "new.sbt"));
         char *const text = import_dump(&i);
         FILE *const out = fopen(wanted, "wb");
         assert_non_null(out);
@@ -343,8 +339,17 @@ static inline void import_expect_file(const char *folder, const char *name)
         import_done(&i);
     }
     char *const text = fixture_text(wanted);
-    import_expect(json, text);
+    import_expect(source, text);
     free(text);
+}
+
+// What comes of FOLDER/NAME.json must be FOLDER/NAME.txt.
+static inline void import_expect_file(const char *folder, const char *name)
+{
+    char json[128], wanted[128];
+    snprintf(json, sizeof json, "%s/%s.json", folder, name);
+    snprintf(wanted, sizeof wanted, "%s/%s.txt", folder, name);
+    import_expect_text(json, wanted);
 }
 
 // Replayed as recorded, nothing may move.

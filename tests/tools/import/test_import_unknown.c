@@ -46,9 +46,6 @@ UNIT_TEST(files_of_other_tools_are_named)
     EXPECT(tracy, "tr\xFDP...");
     EXPECT(tracy, "tlZ\4...");
     EXPECT(tracy, "tZst...");
-    EXPECT("it is an archive of OTF2, which is not supported; otf2-print shows "
-           "it as text",
-           "\3BOTF2\0\3");
     EXPECT("it is an export of xctrace, which is not supported; open its "
            "recording in Instruments",
            "<?xml version=\"1.0\"?>\n<trace-query-result>\n<node xpath=");
