@@ -751,6 +751,9 @@ typedef struct ts_page_desc {
     // A page without a trace, which reads one of its own web host, by ranges:
     // PAGE?url=TRACE; path is NULL then (false)
     bool hosted TS__UNSET;
+    // Names as the trace has them; else those of C++ and Rust are demangled, up
+    // to 32,768, if the page contains the trace (false)
+    bool mangled TS__UNSET;
 } ts_page_desc;
 
 /*

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 static const char *output_text;
-static bool no_report, no_browser, has_port, hosted, merge;
+static bool no_report, no_browser, has_port, hosted, merge, mangled;
 static uint64_t port;
 
 static const cli_option options[] = {
@@ -23,6 +23,9 @@ static const cli_option options[] = {
       .help = "with -o: a page for a web host, without a trace; it shows\n"
               "a trace of the same host: PAGE?url=TRACE",
       .flag = &hosted },
+    { .name = "--mangled",
+      .help = "show names of C++ and Rust functions as in the trace",
+      .flag = &mangled },
     { .name = "--merge",
       .help = "show all traces as one, as ts-merge aligns them",
       .flag = &merge },
@@ -72,6 +75,7 @@ static bool write_page(const char *path)
     const ts_page_desc desc = { .path = path,
                                 .no_report = no_report,
                                 .hosted = hosted,
+                                .mangled = mangled,
                                 .observer = cli_observer(&reporter) };
     const ts_output output = { .path = output_text };
     return ts_page_write(&desc, &output, NULL) == TS_OK;
@@ -181,12 +185,23 @@ static char *folder_of(const source *from)
                : strndup(from->path, (size_t)(name - from->path));
 }
 
+// b: of a second trace, or NULL.
+static void read_names(scene *a, scene *b)
+{
+    // This starts the process that demangles: later it would inherit the
+    // server's connections.
+    free(cli_demangle("_Z1fv"));
+    scene_read_names(a, cli_demangle);
+    if (b) scene_read_names(b, cli_demangle);
+}
+
 // b: a second trace to compare with, or NULL.
 static bool serve(const input *a, const input *b)
 {
     scene *s = NULL, *second = NULL;
     const bool opened = scene_open(&s, a->trace.reader) == TS_OK &&
                         (!b || scene_open(&second, b->trace.reader) == TS_OK);
+    if (opened && !mangled) read_names(s, second);
     char *const report = opened ? report_of(a->from->path) : NULL;
     char *const folder = folder_of(a->from);
     const studio_about about = {
@@ -199,6 +214,7 @@ static bool serve(const input *a, const input *b)
         .scene = s,
         .other_scene = second,
         .folder = folder,
+        .mangled = mangled,
         .about = &about,
         .path = is_file(a) ? a->from->path : NULL,
         .beside = a->from->beside,

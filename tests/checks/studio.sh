@@ -100,15 +100,16 @@ check "studio: in a browser" sh -ec '
     build/ts-import --format kineto $0/hostile.json -o $0/hostile.sbt >/dev/null
     build/ts-studio -o $0/page.html $0/real.sbt
     build/ts-studio --hosted -o $0/hosted.html
+    build/ts-studio --no-report -o $0/names.html tests/golden/kernel.sbt
     build/ts-import docs/examples/job.tar.gz -o $0/job/ >/dev/null
     build/ts-studio -o $0/hostile.html $0/hostile.sbt
     sentence=$(build/ts-analyze --only idle --json $0/real.sbt |
         node -e "console.log(JSON.parse(require(\"fs\").readFileSync(0))
             .answers.idle.answer)")
-    address=- live=- job=- capturing=- started=
+    address=- live=- job=- capturing=- mangled=- started=
     trap "kill \$started 2>/dev/null || :" EXIT
     if test "$1" != 0; then
-        rm -rf $0/address $0/live $0/ranks $0/waits $0/waiting.sbt* \
+        rm -rf $0/names $0/address $0/live $0/ranks $0/waits $0/waiting.sbt* \
             $0/live.sbt $0/real.sbt.notes.json
         build/ts-studio --no-browser $0/real.sbt $0/second.sbt >$0/address &
         started=$!
@@ -129,13 +130,17 @@ check "studio: in a browser" sh -ec '
         done
         build/ts-studio --no-browser --no-report $0/waiting.sbt >$0/waits &
         started="$started $!"
-        while ! test -s $0/waits || ! test -s $0/address || ! test -s $0/live ||
+        build/ts-studio --no-browser --no-report tests/golden/kernel.sbt \
+            >$0/names &
+        started="$started $!"
+        while ! test -s $0/names || ! test -s $0/waits ||
+            ! test -s $0/address || ! test -s $0/live ||
             ! test -s $0/ranks; do
             kill -0 $started && sleep 0.1
         done
         address=$(cat $0/address) live=$(cat $0/live) job=$(cat $0/ranks)
-        capturing=$(cat $0/waits)
+        capturing=$(cat $0/waits) mangled=$(cat $0/names)
     fi
     node $HERE/browser.mjs $0/page.html $0/hostile.html "$address" \
         "$sentence" $0/pictures "$live" "${recorder:-}" \
-        "$job" "$capturing"' $folder "$serves"
+        "$job" "$capturing" "$mangled"' $folder "$serves"

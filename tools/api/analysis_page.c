@@ -117,6 +117,42 @@ ts_result ts_page_report_write(const char *path, const ts_output *output,
     return api_end(&call, ok);
 }
 
+/* ---- Names of C++ and Rust ----------------------------------------------- */
+
+// As the module of the page, which cannot read them, takes them.
+enum { NAMES_MOST = 32768, NAMES_BYTES = 4 << 20 };
+
+// The names of a trace that were mangled, and what they are read as: a list of
+// pairs as JSON. NULL: there are none.
+static char *names_of(const ts_reader *reader)
+{
+    const uint32_t count = ts_reader_info(reader)->name_count;
+    char *text = NULL;
+    size_t size = 0, kept = 0;
+    FILE *const memory = open_memstream(&text, &size);
+    if (!memory) return NULL;
+    cli_json json = { .out = memory };
+    cli_json_open(&json, NULL, '[');
+    // Writers number names from 1 on.
+    for (uint32_t i = 1; i <= count && kept < NAMES_MOST; i++) {
+        const ts_text name = ts_reader_name(reader, i);
+        char *const shown =
+            strlen(name.text) == name.size ? cli_demangle(name.text) : NULL;
+        if (!shown) continue;
+        cli_json_text(&json, NULL, name.text, name.size);
+        cli_json_string(&json, NULL, shown);
+        free(shown);
+        kept++;
+        fflush(memory);
+        if (size > NAMES_BYTES) break;
+    }
+    cli_json_close(&json, ']');
+    fclose(memory);
+    if (kept) return text;
+    free(text);
+    return NULL;
+}
+
 /* ---- A page -------------------------------------------------------------- */
 
 static const char *base_of(const char *path)
@@ -150,10 +186,11 @@ static bool put_bytes(const studio_about *about, const void *bytes, size_t size,
     return api_output_close(&to, call, &tool, true);
 }
 
-static bool put_page(const char *path, const char *report, api_call *call,
-                     const ts_output *output)
+static bool put_page(const ts_page_desc *desc, const char *report,
+                     api_call *call, const ts_output *output)
 {
-    const studio_about about = { .name = base_of(path), .report = report };
+    const char *const path = desc->path;
+    studio_about about = { .name = base_of(desc->path), .report = report };
     cli_trace trace;
     if (!api_output_check(&tool, output, CLI_HTML, &path, 1) ||
         !cli_trace_open(&trace, &tool, path, NULL, CLI_WARN_ALL))
@@ -162,8 +199,11 @@ static bool put_page(const char *path, const char *report, api_call *call,
     const bool fits = trace.info->file_bytes <= STUDIO_EMBEDDED_BYTES;
     void *const read = fits && !trace.bytes ? read_trace(path, size) : NULL;
     const void *const bytes = fits && trace.bytes ? trace.bytes : read;
+    char *const names = fits && !desc->mangled ? names_of(trace.reader) : NULL;
+    about.names = names;
     const bool ok = (bytes || !fits) &&
                     put_bytes(&about, bytes, fits ? size : 0, call, output);
+    free(names);
     free(read);
     cli_trace_close(&trace);
     if (ok && !fits)
@@ -199,7 +239,7 @@ ts_result ts_page_write(const ts_page_desc *desc, const ts_output *output,
     if (ok && !given && !desc->hosted)
         ok = api_refuse(&tool, "a trace to read is required");
     call.fallback = TS_ERR_IO;
-    ok = ok && (given ? put_page(desc->path, report, &call, output)
+    ok = ok && (given ? put_page(desc, report, &call, output)
                       : put_hosted(&call, output));
     free(report);
     return api_end(&call, ok);

@@ -30,7 +30,8 @@ flags="--target=wasm32-wasi -std=c11 -O2 -ffp-contract=off -DNDEBUG
     -DTRACESMITH_ZSTD -I. -Itools/studio/wasm/include -idirafter /usr/include
     -ffunction-sections -fdata-sections -fvisibility=hidden
     -Wall -Wextra -Wno-unused-function"
-for source in tools/studio/scene/*.c tools/studio/wasm/module.c \
+for source in tools/studio/scene/*.c tools/studio/scene/*/*.c \
+    tools/studio/wasm/module.c \
     tools/cli/map.c tools/cli/operations.c tools/cli/sort.c \
     tools/analyze/figures/operations/occupancy.c; do
     clang-16 $flags -c "$source" \

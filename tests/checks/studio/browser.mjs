@@ -1,10 +1,11 @@
 // The page in a real browser: opens, looks, searches, explains, simulates, by
 // mouse and by keyboard; asks nobody; runs nothing that a trace says.
 //   node browser.mjs PAGE HOSTILE-PAGE ADDRESS SENTENCE PICTURES LIVE RECORDER
-//       JOB CAPTURING
+//       JOB CAPTURING MANGLED
 // ADDRESS: of a server; SENTENCE: of ts-analyze on why devices were idle. LIVE:
 // of a server of the trace that process RECORDER is writing. JOB: of a server
 // of a folder with two ranks. CAPTURING: of a recording whose captures wait.
+// MANGLED: of a trace with names of C++.
 // Prints TAP. SLOWER=6 slows the pages' processor, as on a loaded machine.
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -12,7 +13,7 @@ import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
 const [page, hostile, address, sentence, pictures, live, recorder, job,
-  capturing] = process.argv.slice(2);
+  capturing, mangled] = process.argv.slice(2);
 const served_trace = page.replace('page.html', 'real.sbt');
 const require = createRequire(`${process.cwd()}/build/studio/check/`);
 const { default: puppeteer } = await import(
@@ -837,6 +838,27 @@ const tests = {
     await tab.bringToFront();
     is('no buttons without a recording', await tab.evaluate(() =>
       document.getElementById('capture').hidden));
+  },
+
+  async 'names of C++ are read in a page and on a server'() {
+    const both = [pathToFileURL(page.replace('page.html', 'names.html')).href];
+    if (address !== '-') both.push(mangled);
+    for (const url of both) {
+      const { tab: names, seen } = await open(url);
+      await press(names, '/');
+      await names.keyboard.type('_Z6mat');
+      await says(names, '#found', /^[1-9].* found$/);
+      await names.keyboard.press('Enter');
+      await names.waitForFunction(() => studio.selected);
+      await settle(names);
+      same('its label', await selected(names), 'matmul(float*)');
+      await says(names, '#panel', /symbol.*_Z6matmulPf/);
+      await press(names, 'Escape', 'Escape', 'v');
+      await says(names, '#panel', /matmul\(float\*\)/);
+      same('errors', seen.errors.join(), '');
+      await names.close();
+    }
+    await tab.bringToFront();
   },
 
   async 'a trace is followed, until its recorder is killed'() {

@@ -15,7 +15,9 @@ const { Type, Writer } = wire;
 
 // Starts the server, and returns how to ask it and how to end it.
 async function serve(trace) {
-  const server = spawn(studio, ['--no-browser', '--no-report', trace]);
+  // The module cannot read names.
+  const server = spawn(studio,
+    ['--no-browser', '--no-report', '--mangled', trace]);
   const address = await new Promise((done, failed) => {
     let text = '';
     server.stdout.on('data', (data) => {

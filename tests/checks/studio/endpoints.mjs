@@ -261,8 +261,13 @@ async function merges() {
 
 // Names of differences are those of boxes, which the page marks.
 async function names() {
-  const server = await serve(alone('ts-diff', 'echo "$*"'), [trace, other]);
-  await expect(server, '/task', 'diff', 200, '--mangled');
+  const program = alone('ts-diff', 'echo "$*"');
+  for (const mangled of [false, true]) {
+    const server = await serve(program,
+      [...mangled ? ['--mangled'] : [], trace, other]);
+    const { text } = await expect(server, '/task', 'diff', 200, '--json');
+    same('names of differences', text.includes('--mangled'), mangled);
+  }
 }
 
 // Without its other tools, and without a folder for files.

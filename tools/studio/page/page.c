@@ -41,6 +41,12 @@ static void put_escaped(const char *text, size_t size, FILE *out)
             putc(text[i], out);
 }
 
+static void put_json(const char *key, const char *value, FILE *out)
+{
+    fprintf(out, ",\"%s\":", key);
+    put_escaped(value, strlen(value), out);
+}
+
 void studio_about_write(const studio_about *about, FILE *out)
 {
     char *text = NULL;
@@ -54,14 +60,12 @@ void studio_about_write(const studio_about *about, FILE *out)
     if (about->captures) cli_json_bool(&json, "captures", true);
     cli_json_close(&json, '}');
     fclose(memory);
-    // The report is JSON already.
+    // The report and the names are JSON already.
     while (size && text[size - 1] != '}')
         size--;
     if (size) put_escaped(text, size - 1, out);
-    if (size && about->report) {
-        fputs(",\"report\":", out);
-        put_escaped(about->report, strlen(about->report), out);
-    }
+    if (size && about->report) put_json("report", about->report, out);
+    if (size && about->names) put_json("names", about->names, out);
     if (size) fputs("}\n", out);
     free(text);
 }

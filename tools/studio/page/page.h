@@ -13,6 +13,7 @@
 typedef struct studio_about {
     const char *name;   // of the trace
     const char *report; // an object; NULL: none
+    const char *names;  // those that were read, a list of pairs; NULL: none
     const char *other;  // of a second trace; NULL: there is none
     bool captures;      // captures can be begun and ended: see serve/capture.h
 } studio_about;

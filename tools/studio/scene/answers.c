@@ -364,6 +364,18 @@ ts_result wire_counters(wire *w)
     return TS_OK;
 }
 
+ts_result wire_names(wire *w)
+{
+    uint32_t left = wire_u32(w);
+    for (; left && !w->wrong; left--) {
+        const ts_text name = wire_text(w, SCENE_MOST_NAME);
+        const ts_text shown = wire_text(w, SCENE_MOST_NAME);
+        if (w->wrong || !scene_name_read(w->s, name, shown)) break;
+    }
+    scene_label_texts(w->s);
+    return TS_OK;
+}
+
 ts_result wire_work(wire *w)
 {
     wire_put(w, scene_work(w->s), 1);

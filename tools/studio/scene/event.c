@@ -39,7 +39,7 @@ static void put_name(const listing *l, const char *name, uint64_t id)
 {
     const ts_text text = ts_reader_name(l->s->reader, (uint32_t)id);
     if (text.size)
-        put_text(l, name, text);
+        put_text(l, name, scene_readable(l->s, text));
     else
         put(l, name, "%" PRIu64, id);
 }
@@ -58,7 +58,8 @@ static void put_site(const listing *l, uint64_t id)
         return;
     }
     const ts_text name = ts_reader_site_name(reader, (uint32_t)id);
-    if (scene_row_of_kind(l->c->kind) == SCENE_WORK) put_text(l, "zone", name);
+    if (scene_row_of_kind(l->c->kind) == SCENE_WORK)
+        put_text(l, "zone", scene_readable(l->s, name));
     if (site->category) put_name(l, "category", site->category);
     if (site->function) put_name(l, "function", site->function);
     if (site->file) put_name(l, "file", site->file);
@@ -184,6 +185,15 @@ const ts_columns *scene_decode(scene *s, scene_ref ref, uint32_t *row)
     return *row < c->count ? c : NULL;
 }
 
+// The name in the trace, if it is shown as it is read.
+static void put_raw(const listing *l)
+{
+    const uint32_t label = scene_label_row(l->s, l->c, l->row);
+    if (label == CLI_NONE) return;
+    const ts_text raw = scene_label_raw(l->s, label);
+    if (raw.text != l->s->labels[label].text.text) put_text(l, "symbol", raw);
+}
+
 bool scene_event(scene *s, scene_ref ref, scene_put *to, void *user)
 {
     listing l = { .s = s, .put = to, .user = user };
@@ -205,5 +215,6 @@ bool scene_event(scene *s, scene_ref ref, scene_put *to, void *user)
             put_column(&l, (ts_column)*column, n);
     }
     put_rate(&l);
+    put_raw(&l);
     return true;
 }

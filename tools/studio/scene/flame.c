@@ -151,8 +151,10 @@ static bool add_frame(flame *f, uint32_t *node, const ts_frame_entry *frame)
     char text[256];
     uint32_t i = ts_reader_symbol(reader, frame, &lines);
     if (i) {
-        while (i &&
-               descend(f, node, ts_reader_name(reader, lines[i - 1].function)))
+        while (i && descend(f, node,
+                            scene_readable(
+                                f->q->s,
+                                ts_reader_name(reader, lines[i - 1].function))))
             i--;
         return !i;
     }
@@ -181,8 +183,9 @@ static bool add_stack(flame *f, uint32_t *node, uint32_t id)
 static bool add_zone(flame *f, uint32_t *node, uint32_t id)
 {
     static const char none[] = "in no zone";
+    scene *const s = f->q->s;
     return descend(f, node,
-                   id ? ts_reader_site_name(f->q->s->reader, id)
+                   id ? scene_readable(s, ts_reader_site_name(s->reader, id))
                       : (ts_text){ none, sizeof none - 1 });
 }
 

@@ -63,6 +63,20 @@ typedef struct scene_level {
 
 enum { SCENE_LEVELS = 8 };
 
+// A name as the trace has it, and behind its zero as it is read (size 0: it
+// stays as it is).
+typedef struct scene_reading {
+    char *name;
+    size_t name_size, shown_size;
+} scene_reading;
+
+typedef struct scene_readings {
+    scene_read *read; // NULL: nothing reads names
+    scene_reading *list;
+    size_t count, room;
+    cli_index index; // by hash of the name
+} scene_readings;
+
 // Labels of the cells of a chunk.
 typedef struct scene_cell_labels {
     uint32_t labels[TS_LOD_CELLS];
@@ -235,6 +249,7 @@ struct scene {
     scene_label *labels;
     size_t label_count, label_room;
     cli_map label_index; // kind and id to label
+    scene_readings readings;
     scene_recent recent[RECENT];
     char track_name[512];
     size_t tracks_counted, processes; // how many of these are processes
@@ -303,6 +318,12 @@ static inline void scene_add_ns(int64_t *sum, int64_t ns)
 uint32_t scene_device_of(const scene *s, uint32_t track);
 // The name of a type of copies.
 const char *scene_copy_name(uint32_t type);
+// The name of a label as the trace has it.
+ts_text scene_label_raw(const scene *s, uint32_t label);
+// A name as it is read, or itself. Lifetime: the scene's, or the name's.
+ts_text scene_readable(scene *s, ts_text name);
+// Frees the names that were read.
+void scene_readings_close(scene *s);
 // The label of a kind and the id that tells its events apart. CLI_NONE without
 // memory.
 uint32_t scene_label_of(scene *s, uint32_t kind, uint32_t id);

@@ -1,5 +1,5 @@
 /*
-    scene.c - opening a scene; names of tracks and labels
+    scene.c - opening a scene; names of tracks
 */
 #include "tools/studio/scene/parts.h"
 
@@ -84,13 +84,13 @@ void scene_close(scene *s)
         scene_row_clear(&s->rows[i]);
     cli_map_close(&s->row_index);
     cli_map_close(&s->label_index);
+    scene_readings_close(s);
     free(s->rows);
     free(s->labels);
     free(s);
 }
 
 // Texts of labels are the reader's, and go with a refresh.
-static void label_texts(scene *s);
 
 bool scene_refresh(scene *s)
 {
@@ -100,7 +100,7 @@ bool scene_refresh(scene *s)
     if (!grown) return begins;
     forget(s);
     if (!ts_reader_info(s->reader)->live) forget_pictures(s);
-    label_texts(s);
+    scene_label_texts(s);
     s->version++;
     return find_rows(s);
 }
@@ -269,94 +269,4 @@ ts_text scene_track_name(scene *s, uint32_t id)
     const int size = snprintf(s->track_name, sizeof s->track_name, "%s: %.*s",
                               process, most, copy);
     return (ts_text){ s->track_name, (size_t)size };
-}
-
-/* ---- Labels -------------------------------------------------------------- */
-
-const char *scene_copy_name(uint32_t type)
-{
-    static const char *const names[] = {
-        "copy",           "copy host to device", "copy device to host",
-        "copy on device", "copy host to host",   "copy device to device"
-    };
-    return names[type < 6 ? type : 0];
-}
-
-static ts_text plain(const char *text)
-{
-    return (ts_text){ text, strlen(text) };
-}
-
-static ts_text text_of(const scene *s, uint32_t kind, uint32_t id)
-{
-    ts_text text = { "", 0 };
-    switch (kind) {
-    case TS_EVENT_ZONE:
-    case TS_EVENT_MARK:
-    case TS_EVENT_FRAME:
-    case TS_EVENT_SPAN: text = ts_reader_site_name(s->reader, id); break;
-    case TS_EVENT_KERNEL:
-    case TS_EVENT_API_CALL:
-    case TS_EVENT_HOST_FUNCTION:
-    case TS_EVENT_COLLECTIVE: text = ts_reader_name(s->reader, id); break;
-    case TS_EVENT_MEMCPY: return plain(scene_copy_name(id));
-    case SCENE_KIND_IDLE: return plain(ts_idle_name(id));
-    case SCENE_KIND_BUSY: return plain("busy");
-    case SCENE_KIND_COST: return plain(ts_cost_name(id));
-    default: break;
-    }
-    return text.size ? text : plain(ts_event_name(kind));
-}
-
-// Hues: 1 to 200 by name, causes and costs have their own, 0 is nothing.
-static uint8_t hue_of(uint32_t kind, uint32_t id, ts_text text)
-{
-    if (kind == SCENE_KIND_IDLE) return (uint8_t)(240 + id);
-    if (kind == SCENE_KIND_COST) return (uint8_t)(220 + id);
-    if (kind == SCENE_KIND_BUSY) return 210;
-    uint32_t hash = 2166136261u; // FNV-1a
-    for (size_t i = 0; i < text.size; i++)
-        hash = (hash ^ (uint8_t)text.text[i]) * 16777619u;
-    return (uint8_t)(1 + (hash ^ hash >> 15) % 200);
-}
-
-uint32_t scene_label_of(scene *s, uint32_t kind, uint32_t id)
-{
-    const uint64_t key = (uint64_t)kind << 32 | id;
-    scene_recent *const recent = &s->recent[(id ^ kind * 31) % RECENT];
-    if (recent->key == key) return recent->label;
-    const uint32_t known = cli_map_row(&s->label_index, key);
-    if (known != CLI_NONE) {
-        *recent = (scene_recent){ key, known };
-        return known;
-    }
-    const ts_text text = text_of(s, kind, id);
-    if (!cli_grow(&s->labels, &s->label_room, s->label_count + 1,
-                  sizeof *s->labels) ||
-        !cli_map_set(&s->label_index, key, s->label_count))
-        return CLI_NONE;
-    s->labels[s->label_count] = (scene_label){
-        .text = text, .kind = kind, .id = id, .hue = hue_of(kind, id, text)
-    };
-    return (uint32_t)s->label_count++;
-}
-
-static void label_texts(scene *s)
-{
-    for (size_t i = 0; i < s->label_count; i++)
-        s->labels[i].text = text_of(s, s->labels[i].kind, s->labels[i].id);
-}
-
-uint32_t scene_label_row(scene *s, const ts_columns *c, uint32_t at)
-{
-    const ts_column column = cli_label_column(c->kind);
-    const uint64_t *const values = column ? c->values[column] : NULL;
-    uint32_t id = values ? (uint32_t)values[at] : 0;
-    uint32_t kind = c->kind;
-    if (kind == TS_EVENT_KERNEL) {
-        const ts_launch_entry *const launch = ts_reader_launch(s->reader, id);
-        id = launch ? launch->name : 0;
-    }
-    if (kind == TS_EVENT_ZONE_OPEN) kind = TS_EVENT_ZONE;
-    return scene_label_of(s, kind, id);
 }

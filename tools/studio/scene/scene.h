@@ -42,6 +42,21 @@ enum { SCENE_GRAPH = 400000 };
 ts_result scene_open(scene **s, ts_reader *reader);
 // Frees the scene; NULL is allowed. The reader stays open.
 void scene_close(scene *s);
+
+// Names that are read at most; others stay as they are in the trace.
+enum { SCENE_READ_NAMES = 32768 };
+// Returns a name that a compiler mangled as it was written, from malloc; NULL:
+// it was not mangled.
+typedef char *scene_read(const char *name);
+// Shows names of C++ and Rust as `read` returns them: in labels, searches, sums
+// and explanations.
+void scene_read_names(scene *s, scene_read *read);
+// The same for one name; labels that are there have it after scene_label_texts.
+// False without memory, or if there are too many.
+bool scene_name_read(scene *s, ts_text name, ts_text shown);
+// Finds the texts of all labels anew.
+void scene_label_texts(scene *s);
+
 // Looks for what was added to a live trace. True: everything may have changed.
 bool scene_refresh(scene *s);
 // Does a few milliseconds of what views still lack: reads the index, makes

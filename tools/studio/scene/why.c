@@ -112,7 +112,8 @@ static bool describe_node(scene *s, uint32_t at, described *to)
     if (to->node.type == TS_NODE_OPERATION) {
         name_operation(s, owner, to);
     } else if (to->node.type == TS_NODE_CALL) {
-        const ts_text name = ts_reader_name(s->reader, to->node.name);
+        const ts_text name =
+            scene_readable(s, ts_reader_name(s->reader, to->node.name));
         const words n = name_text(name.size ? name : (ts_text){ "a call", 6 });
         snprintf(to->name, sizeof to->name, "call %s", n.s);
         to->ref = ref_of_call(s, &to->node);

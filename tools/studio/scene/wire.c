@@ -171,6 +171,7 @@ static wire_answer *const answers[] = { [SCENE_ASK_INFO] = wire_info,
                                         [SCENE_ASK_OPERATIONS] =
                                             wire_operations,
                                         [SCENE_ASK_COUNTERS] = wire_counters,
+                                        [SCENE_ASK_NAMES] = wire_names,
                                         [SCENE_ASK_WORK] = wire_work };
 
 static ts_result answer(wire *w, uint32_t *type)

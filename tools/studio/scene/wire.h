@@ -39,6 +39,7 @@ typedef enum scene_question {
     SCENE_ASK_HISTOGRAM = 17,
     SCENE_ASK_OPERATIONS = 18,
     SCENE_ASK_COUNTERS = 19,
+    SCENE_ASK_NAMES = 20,
     SCENE_ASK_WORK = 40
 } scene_question;
 
@@ -49,7 +50,8 @@ enum {
     SCENE_MOST_CHANGES = 32,   // of a what-if
     SCENE_MOST_LABELS = 65536, // in an answer
     SCENE_MOST_HITS = 1000,
-    SCENE_MOST_NODES = 4000 // of a flame graph, in an answer
+    SCENE_MOST_NODES = 4000, // of a flame graph, in an answer
+    SCENE_MOST_NAME = 65536  // bytes of a name that was read
 };
 
 /*

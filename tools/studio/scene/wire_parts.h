@@ -74,7 +74,7 @@ typedef ts_result wire_answer(wire *w);
 wire_answer wire_info, wire_rows, wire_view, wire_pick, wire_event, wire_search,
     wire_next, wire_area, wire_idle, wire_why, wire_path, wire_whatif,
     wire_labels, wire_refresh, wire_flows, wire_flame, wire_histogram,
-    wire_operations, wire_counters, wire_work;
+    wire_operations, wire_counters, wire_names, wire_work;
 
 // Labels that an answer used, each once, so that it ends with their texts.
 typedef struct wire_used {

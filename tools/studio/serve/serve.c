@@ -244,6 +244,7 @@ static enum MHD_Result begin_task(server *s, struct MHD_Connection *c,
     const studio_task_desc desc = {
         .path = s->desc->path,
         .other = s->desc->other,
+        .mangled = s->desc->mangled,
         .text = in->bytes ? in->bytes : (const uint8_t *)"",
         .size = in->size,
         .seconds = seconds ? (uint32_t)strtoul(seconds, NULL, 10) : 0,

@@ -20,6 +20,7 @@ typedef struct studio_server_desc {
     // What the paths named when the traces were opened.
     struct stat file, other_file;
     uint16_t port;   // 0: any that is free
+    bool mangled;    // the scenes have names as in the traces
     bool no_browser; // print the address only
 } studio_server_desc;
 

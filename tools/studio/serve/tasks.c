@@ -136,8 +136,9 @@ static void replay(studio_task *task, const char *option)
 
 static void run(studio_task *task)
 {
-    // Names as they are in the trace: the page looks for them.
-    static const char *const diff[] = { "--rows=1000", "--mangled", NULL };
+    // Names as the page shows them, which looks for them.
+    const char *const diff[] = { "--rows=1000",
+                                 task->mangled ? "--mangled" : NULL, NULL };
     static const char *const verify[] = { "--verify", NULL };
     const char *const what = task->text;
     if (!strcmp(what, "sql") || !strcmp(what, "csv"))
@@ -215,6 +216,7 @@ studio_task *studio_task_begin(studio_tasks *t, const studio_task_desc *desc,
     *why = "out of memory";
     task->path = desc->path;
     task->other = desc->other;
+    task->mangled = desc->mangled;
     task->file = -1;
     task->seconds = desc->seconds && desc->seconds < STUDIO_TASK_SECONDS
                         ? desc->seconds

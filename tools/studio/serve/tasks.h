@@ -27,6 +27,7 @@ typedef struct studio_task {
     const char *path, *other; // traces; other: what is compared, or NULL
     char *text;               // the request; the rest of it is in `rest`
     const char *rest;
+    bool mangled; // names as in the traces
     // Filled in by the task.
     char *output;
     size_t size, room;
@@ -51,6 +52,7 @@ typedef struct studio_tasks {
 // What a task is to do, for what traces, and whom it tells that it has ended.
 typedef struct studio_task_desc {
     const char *path, *other;
+    bool mangled;     // names as in the traces
     const void *text; // the first line says what, see tasks.c
     size_t size;
     uint32_t seconds;         // at most STUDIO_TASK_SECONDS (0: that)

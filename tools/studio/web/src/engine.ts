@@ -180,6 +180,13 @@ export class Scene {
     }
   }
 
+  // Names of C++ and Rust, and what they are read as.
+  async names(pairs: string[]): Promise<void> {
+    const w = new wire.Writer(wire.Type.names).u32(pairs.length >> 1);
+    for (const text of pairs) w.text(text);
+    await this.ask(w, () => undefined);
+  }
+
   info() {
     return this.ask(new wire.Writer(wire.Type.info), wire.readInfo);
   }

@@ -141,6 +141,7 @@ async function start(): Promise<void> {
     name?: string;
     other?: string;
     captures?: boolean;
+    names?: string[];
     report?: Report;
   };
   const token = fragment().get('token');
@@ -149,6 +150,7 @@ async function start(): Promise<void> {
     const engine = worker();
     await engine.openBase64(base64);
     document.getElementById('trace')!.remove(); // it is in the worker
+    if (meta.names) await new Scene(engine).names(meta.names);
     await show(engine, meta.name ?? '', meta.report);
   } else if (token && location.protocol.startsWith('http')) {
     const engine = new HttpEngine(token);

@@ -20,6 +20,7 @@ export const Type = {
   histogram: 17,
   operations: 18,
   counters: 19,
+  names: 20,
   work: 40,
 } as const;
 

@@ -20,6 +20,13 @@ static bool contains(ts_text text, ts_text part)
     return false;
 }
 
+// A symbol of a program may be looked for as well as what it is read as.
+static bool is_in_symbol(const scene *s, uint32_t label, ts_text text)
+{
+    const ts_text raw = scene_label_raw(s, label);
+    return raw.text != s->labels[label].text.text && contains(raw, text);
+}
+
 size_t scene_search(const scene *s, ts_text text, bool *matches)
 {
     size_t count = 0;
@@ -27,7 +34,8 @@ size_t scene_search(const scene *s, ts_text text, bool *matches)
         uint64_t times;
         int64_t total_ns;
         scene_names_sum(s, (uint32_t)i, &times, &total_ns);
-        matches[i] = times && contains(s->labels[i].text, text);
+        matches[i] = times && (contains(s->labels[i].text, text) ||
+                               is_in_symbol(s, (uint32_t)i, text));
         count += matches[i];
     }
     return count;
