@@ -14,9 +14,9 @@ enum { EVENTS = 4096, PATH = 4096 }; // EVENTS: read at a time
 
 bool otf2_put(otf2_child *c, otf2_record r, const void *bytes, size_t size)
 {
-    r.size = (uint32_t)(size < OTF2_BYTES ? size : OTF2_BYTES);
+    if (bytes) r.size = (uint32_t)(size < OTF2_BYTES ? size : OTF2_BYTES);
     fwrite(&r, sizeof r, 1, c->out);
-    if (r.size) fwrite(bytes, 1, r.size, c->out);
+    if (bytes) fwrite(bytes, 1, r.size, c->out);
     return c->budget && c->budget--;
 }
 
