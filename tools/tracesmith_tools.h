@@ -271,7 +271,7 @@ typedef struct ts_export_desc {
     // Where to; `write` is called by another thread.
     ts_output output TS__UNSET;
     // "perfetto", "kineto", "chrome", "dot", "nsys" (by output.path's name),
-    // "parquet" or "csv": output.path is a folder, which is made
+    // "parquet", "csv" or "otf2": output.path is a folder, which is made
     const char *format TS__UNSET;
     const ts_selection *selection TS__UNSET; // (everything)
     bool no_args TS__UNSET;     // no arguments and source locations (false)

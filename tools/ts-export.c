@@ -14,16 +14,17 @@ static uint64_t limit, nodes;
 
 static const cli_option options[] = {
     { .name = "-o, --output FILE",
-      .help = "the file to write; - is standard output. With parquet\n"
-              "and csv a folder",
+      .help = "the file to write; - is standard output. With parquet,\n"
+              "csv and otf2 a folder",
       .text = &output },
     { .name = "--format NAME",
-      .help = "perfetto, kineto, chrome, dot, chakra or nsys (default: by\n"
-              "the name of the output: .perfetto-trace, .pftrace, .pb;\n"
-              ".pt.trace.json; .json; the last two also with .gz; .dot,\n"
-              ".gv; .et; .sqlite); parquet or csv: a file for each table of\n"
-              "ts-query; of the samples of profiles: speedscope, pprof,\n"
-              "folded (.speedscope.json; .pb.gz, .pprof; .folded)",
+      .help = "perfetto, kineto, chrome, dot, chakra, nsys or otf2\n"
+              "(default: by the name of the output: .perfetto-trace,\n"
+              ".pftrace, .pb; .pt.trace.json; .json; the last two also\n"
+              "with .gz; .dot, .gv; .et; .sqlite; .otf2); parquet or\n"
+              "csv: a file for each table of ts-query; of the samples\n"
+              "of profiles: speedscope, pprof, folded\n"
+              "(.speedscope.json; .pb.gz, .pprof; .folded)",
       .text = &format_name },
     { .name = "--tables LIST",
       .help = "parquet, csv: write these tables and views of ts-query,\n"

@@ -54,6 +54,21 @@ for trace in event_sync_multi_stream b200_eager_pdl; do
     fi
 done
 
+# Archives of OTF2, where their library is.
+if build/ts-export -o $folder/none.otf2 tests/cli/view.sbt 2>&1 |
+    grep "built without OTF2"; then
+    check "roundtrip: otf2" sh -c 'echo "built without OTF2"; exit 77'
+else
+    roundtrip otf2 .otf2 $folder/job.json
+    roundtrip otf2 .otf2 tests/tools/import/otf2/rounds
+    for trace in kineto/b200_eager_pdl.json.gz nsys/h100_2gpu_1s.sqlite \
+        rocm/mytrace.rpd.gz; do
+        if test -e "$data/$trace"; then
+            roundtrip otf2 .otf2 "$data/$trace"
+        fi
+    done
+fi
+
 check "roundtrip: a database with every table" sh -c '
     sqlite3 "$0" <tests/checks/nsight/nsight.sql' $folder/made.sqlite
 roundtrip nsys .sqlite $folder/made.sqlite

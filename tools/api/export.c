@@ -4,6 +4,8 @@
 #include "tools/api/export_tables.h"
 #include "tools/common/select/select.h"
 #include "tools/export/dot.h"
+#include "tools/export/otf2/archive.h"
+#include <dirent.h>
 #include <sys/stat.h>
 
 static const cli_tool tool = { .name = "ts-export" };
@@ -22,6 +24,7 @@ typedef struct export_call {
     dot_counts nodes;
     dot_result graph;
     ts_result graph_error;
+    bool has_failed; // an archive
 } export_call;
 
 static void show_progress(void *user, int64_t now_ns)
@@ -243,12 +246,99 @@ static bool export_slices(export_call *e)
                     ts_result_text(why));
 }
 
+/* ---- An archive ---------------------------------------------------------- */
+
+static bool is_empty(const char *path)
+{
+    DIR *const folder = opendir(path);
+    bool is_empty = folder != NULL;
+    for (struct dirent *e; is_empty && (e = readdir(folder));)
+        is_empty = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..");
+    if (folder) closedir(folder);
+    return is_empty;
+}
+
+// Nothing is replaced: an archive is many files.
+static bool check_folder(const char *path)
+{
+    struct stat st;
+    if (!export_has_otf2)
+        return cli_fail(&tool, TS_ERR_UNSUPPORTED, NULL,
+                        "this ts-export was built without OTF2, which --format "
+                        "otf2 needs");
+    if (stat(path, &st) || is_empty(path)) return true;
+    return cli_fail(&tool, TS_ERR_IO, path,
+                    "is there already: an archive of OTF2 is a new folder, or "
+                    "an empty one");
+}
+
+static void write_archive(void *user)
+{
+    export_call *const e = user;
+    const otf2_export desc = { .reader = e->trace.reader,
+                               .folder = e->desc->output.path,
+                               .no_args = e->desc->no_args,
+                               .progress = show_progress,
+                               .user = e };
+    e->result = export_otf2(&desc, &e->slices, &e->has_failed);
+}
+
+static void no_output(void *user)
+{
+    (void)user;
+}
+
+static uint64_t bytes_of(const char *folder, const char *format, size_t number)
+{
+    char path[4096];
+    struct stat st;
+    const int size = snprintf(path, sizeof path, format, folder, number);
+    return size > 0 && (size_t)size < sizeof path && !stat(path, &st)
+               ? (uint64_t)st.st_size
+               : 0;
+}
+
+static void count_archive(export_call *e)
+{
+    const char *const folder = e->desc->output.path;
+    e->counts->format = e->request.format;
+    e->counts->is_file = true;
+    e->counts->slices = e->slices.slices;
+    e->counts->samples = e->slices.samples;
+    e->counts->lanes = e->slices.lanes;
+    e->counts->bytes = bytes_of(folder, "%s/traces.otf2", 0) +
+                       bytes_of(folder, "%s/traces.def", 0);
+    for (size_t i = 0; i < e->slices.lanes; i++)
+        e->counts->bytes += bytes_of(folder, "%s/traces/%zu.evt", i) +
+                            bytes_of(folder, "%s/traces/%zu.def", i);
+}
+
+static bool export_archive(export_call *e)
+{
+    const char *const path = e->desc->output.path;
+    const bool fits = export_within_memory(write_archive, no_output, e);
+    cli_progress_end(&e->progress);
+    if (!fits) return cli_out_of_memory(&tool);
+    if (e->has_failed)
+        return cli_fail(&tool, TS_ERR_IO, path,
+                        "the archive cannot be written, or not to its end");
+    count_archive(e);
+    api_report_left_out(&tool, e->desc, e->request.format, e->slices.left_out);
+    const size_t damage =
+        cli_trace_damage(&e->trace, &tool, e->desc->path, e->damaged);
+    if (e->result == TS_OK && !damage) return true;
+    const ts_result why = e->result != TS_OK ? e->result : TS_ERR_CORRUPT;
+    return cli_fail(&tool, why, e->desc->path,
+                    "%s; the output contains everything else",
+                    ts_result_text(why));
+}
+
 /* ---- The call ------------------------------------------------------------ */
 
 static bool open_trace(export_call *e)
 {
     const ts_selection *const s = e->call.context.selection;
-    if (e->request.slices)
+    if (e->request.slices || e->request.tables == EXPORT_OTF2)
         select_install();
     else
         select_install_window();
@@ -275,10 +365,15 @@ static bool export_file(export_call *e)
         if (e->counts->tables) count_bytes(e);
         return done;
     }
-    if (e->request.tables)
+    const bool is_archive = e->request.tables == EXPORT_OTF2;
+    if (is_archive && !check_folder(to->path)) return false;
+    if (e->request.tables && !is_archive)
         return api_export_tables(&e->call, &tool, desc, &e->request, e->counts);
     bool ok = open_trace(e);
-    if (ok) ok = e->request.slices ? export_slices(e) : export_graph(e);
+    if (ok)
+        ok = is_archive          ? export_archive(e)
+             : e->request.slices ? export_slices(e)
+                                 : export_graph(e);
     cli_trace_close(&e->trace);
     return ok;
 }

@@ -22,6 +22,8 @@ static const char *const nsys_suffixes[] = { ".sqlite", NULL };
 static const export_format nsys = { .name = "nsys",
                                     .kind = CLI_DATABASE,
                                     .suffixes = nsys_suffixes };
+static const char *const otf2_suffixes[] = { ".otf2", NULL };
+static const export_format otf2 = { .name = "otf2", .suffixes = otf2_suffixes };
 static const export_format csv = { .name = "csv", .suffixes = no_suffixes };
 
 // The first one whose suffix fits is taken.
@@ -34,6 +36,7 @@ static const export_format *const formats[] = {
     &parquet,
     &csv,
     &nsys,
+    &otf2,
     &export_chakra,
     &export_pprof,
     &export_folded,
@@ -92,6 +95,7 @@ static export_tables tables_of(const export_format *format)
 {
     if (format == &csv) return EXPORT_CSV;
     if (format == &nsys) return EXPORT_NSYS;
+    if (format == &otf2) return EXPORT_OTF2;
     return format == &parquet ? EXPORT_PARQUET : EXPORT_NO_TABLES;
 }
 
@@ -100,14 +104,16 @@ static bool check_tables(const export_request *request, const cli_tool *tool,
                          const ts_export_desc *desc)
 {
     const char *const path = desc->output.path;
-    const char *const option = desc->collapse                  ? "--collapse"
-                               : desc->nodes                   ? "--nodes"
-                               : desc->limit || desc->no_limit ? "--limit"
-                               : desc->no_args                 ? "--no-args"
-                               : desc->no_flows                ? "--no-flows"
-                               : desc->tables && request->tables == EXPORT_NSYS
-                                   ? "--tables"
-                                   : NULL;
+    const char *const option =
+        desc->collapse                                    ? "--collapse"
+        : desc->nodes                                     ? "--nodes"
+        : desc->limit || desc->no_limit                   ? "--limit"
+        : desc->no_args && request->tables != EXPORT_OTF2 ? "--no-args"
+        : desc->no_flows                                  ? "--no-flows"
+        : desc->tables && (request->tables == EXPORT_NSYS ||
+                           request->tables == EXPORT_OTF2)
+            ? "--tables"
+            : NULL;
     if (option)
         return cli_fail(tool, TS_ERR_USAGE, NULL,
                         "%s does not apply to --format %s", option,

@@ -13,7 +13,8 @@ typedef enum export_tables {
     EXPORT_NO_TABLES = 0,
     EXPORT_PARQUET,
     EXPORT_CSV,
-    EXPORT_NSYS // tables as Nsight Systems has them, in one database
+    EXPORT_OTF2, // no tables, but a folder, too
+    EXPORT_NSYS  // tables as Nsight Systems has them, in one database
 } export_tables;
 
 typedef struct export_request {

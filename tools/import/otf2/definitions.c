@@ -22,7 +22,8 @@ static OTF2_CallbackCode put(otf2_child *c, otf2_record r, const void *bytes,
 static OTF2_CallbackCode take_clock(void *user, uint64_t ticks, uint64_t offset,
                                     U uint64_t length, uint64_t realtime)
 {
-    return PUT(CLOCK, ticks, offset, realtime);
+    const otf2_child *const c = user;
+    return PUT(CLOCK, ticks, offset, realtime, c->is_own);
 }
 
 static OTF2_CallbackCode take_string(void *user, OTF2_StringRef self,
@@ -61,12 +62,13 @@ static OTF2_CallbackCode take_domain(void *user, OTF2_SystemTreeNodeRef node,
 
 static OTF2_CallbackCode
 take_region(void *user, OTF2_RegionRef self, OTF2_StringRef name,
-            U OTF2_StringRef canonical, U OTF2_StringRef description,
+            OTF2_StringRef canonical, OTF2_StringRef description,
             OTF2_RegionRole role, OTF2_Paradigm paradigm,
             U OTF2_RegionFlag flags, OTF2_StringRef file, uint32_t line,
             U uint32_t end_line)
 {
-    return PUT(REGION, self, name, role, paradigm, file, line);
+    return PUT(REGION, self, name, role, paradigm, file, line, canonical,
+               description);
 }
 
 static OTF2_CallbackCode take_paradigm(void *user, OTF2_Paradigm self,
@@ -148,6 +150,24 @@ static OTF2_CallbackCode take_window(void *user, OTF2_RmaWinRef self,
     return PUT(WINDOW, self, comm);
 }
 
+static OTF2_CallbackCode take_property(void *user, OTF2_LocationRef location,
+                                       OTF2_StringRef name, OTF2_Type type,
+                                       OTF2_AttributeValue value)
+{
+    if (type != OTF2_TYPE_UINT64) return OTF2_CALLBACK_SUCCESS;
+    return PUT(PROPERTY, location, false, name, value.uint64);
+}
+
+static OTF2_CallbackCode take_group_property(void *user,
+                                             OTF2_LocationGroupRef group,
+                                             OTF2_StringRef name,
+                                             OTF2_Type type,
+                                             OTF2_AttributeValue value)
+{
+    if (type != OTF2_TYPE_UINT64) return OTF2_CALLBACK_SUCCESS;
+    return PUT(PROPERTY, group, true, name, value.uint64);
+}
+
 bool otf2_read_definitions(otf2_child *c, OTF2_Reader *reader)
 {
     OTF2_GlobalDefReaderCallbacks *const to =
@@ -174,6 +194,8 @@ bool otf2_read_definitions(otf2_child *c, OTF2_Reader *reader)
     SET(Group, take_members);
     SET(Comm, take_comm);
     SET(RmaWin, take_window);
+    SET(LocationProperty, take_property);
+    SET(LocationGroupProperty, take_group_property);
 #undef SET
     return !OTF2_Reader_RegisterGlobalDefCallbacks(reader, definitions, to,
                                                    c) &&

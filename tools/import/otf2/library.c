@@ -151,12 +151,23 @@ static bool read_locations(otf2_child *c, OTF2_Reader *reader,
 
 /* ---- The archive --------------------------------------------------------- */
 
+static bool is_own(OTF2_Reader *reader)
+{
+    static const char own[] = "TraceSmith ";
+    char *creator = NULL;
+    if (OTF2_Reader_GetCreator(reader, &creator) || !creator) return false;
+    const bool is_own = !strncmp(creator, own, sizeof own - 1);
+    free(creator);
+    return is_own;
+}
+
 static bool read_archive(otf2_child *c, const char *anchor)
 {
     c->budget = size_of(anchor, ".otf2") + 1;
     OTF2_Reader *const reader = OTF2_Reader_Open(anchor);
     if (!reader || OTF2_Reader_SetSerialCollectiveCallbacks(reader))
         return false;
+    c->is_own = is_own(reader);
     c->budget = size_of(anchor, ".def") + 1;
     const bool good = otf2_read_definitions(c, reader);
     return fflush(c->out) == 0 && good && read_locations(c, reader, anchor);

@@ -54,6 +54,7 @@ static bool time_of(const otf2 *o, uint64_t ticks, int64_t *time_ns)
 static void take_clock(otf2 *o)
 {
     const otf2_row *const clock = &o->tables[OTF2_CLOCK].rows[0];
+    o->is_own = clock->v[3];
     if (clock->v[2] > INT64_MAX) return; // unknown, or beyond 2262
     o->job->has_unix_offset = true;
     o->job->unix_offset_ns = (int64_t)clock->v[2];
@@ -121,6 +122,8 @@ static bool take_record(otf2 *o, const otf2_record *r, const char *bytes)
         take_other(o, r);
     else if (r->kind > OTF2_AT)
         take_event(o, r);
+    else if (r->kind == OTF2_PROPERTY && !o->is_located)
+        otf2_define_property(o, r);
     else if (!o->is_located) // bytes of definitions stay where they are
         otf2_define(o, r, bytes);
     if (r->kind == OTF2_CLOCK && !o->no_memory) take_clock(o);

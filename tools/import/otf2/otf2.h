@@ -16,12 +16,14 @@
 /*
     In `v`, in the order of the library's callbacks, what a kind has:
 
-        CLOCK            ticks a second, offset, Unix time of the offset
+        CLOCK            ticks a second, offset, Unix time of the offset, is it
+                         an archive of ts-export
         STRING           self; bytes: the text
         GROUP            self, name, type, node, creator
         PLACE            self, name, type, group, events: a location
         NODE             self, is_device: a node of the system's tree
-        REGION           self, name, role, paradigm, file, line
+        REGION           self, name, role, paradigm, file, line, function,
+                         description
         PARADIGM         self, name
         MEMBER           self, name, base, exponent, unit: of a metric
         CLASS            self; bytes: its members
@@ -32,6 +34,7 @@
         MEMBERS          self, type, is_global, paradigm; bytes: u64 each
         COMM             self, group, name
         WINDOW           self, comm
+        PROPERTY         self, is of a group, name, value
         AT               location: that of the events that follow
         ENTER, LEAVE     region, or a context and 1
         ARG              attribute, type, value: of the next event
@@ -65,6 +68,7 @@ typedef enum otf2_kind {
     OTF2_MEMBERS,
     OTF2_COMM,
     OTF2_WINDOW,
+    OTF2_PROPERTY,
     OTF2_AT,
     OTF2_ENTER,
     OTF2_LEAVE,
@@ -84,7 +88,7 @@ typedef enum otf2_kind {
     OTF2_KINDS
 } otf2_kind;
 
-enum { OTF2_VALUES = 6, OTF2_BYTES = 16 << 20 };
+enum { OTF2_VALUES = 8, OTF2_BYTES = 16 << 20 };
 
 typedef struct otf2_record {
     uint32_t kind, size; // size: bytes behind it
@@ -111,6 +115,7 @@ typedef struct otf2_child {
     size_t count, room;
     uint64_t budget;  // records that the file in progress may have
     uint64_t *others; // of the location in progress, as in otf2_others
+    bool is_own;      // ts-export wrote the archive
     char error[200];  // the first one of the library
 } otf2_child;
 
@@ -138,7 +143,7 @@ typedef struct otf2_table {
 } otf2_table;
 
 typedef struct otf2_arg {
-    uint32_t name;
+    ts_text name;
     ts_value_type type;
     uint64_t value;
     ts_text text;
@@ -149,7 +154,21 @@ enum { OTF2_ARGS = 64 };
 typedef struct otf2_open { // a region that was entered
     uint64_t region;
     int64_t start_ns;
+    import_operation operation; // what ts-export said of it
+    import_facts facts;
+    ts_launch_entry launch;
+    uint64_t result;
 } otf2_open;
+
+// Properties of locations and groups that ts-export writes.
+typedef enum otf2_property {
+    OTF2_PROPERTY_NUMBER, // of the track
+    OTF2_PROPERTY_TYPE,
+    OTF2_PROPERTY_FLAGS,
+    OTF2_PROPERTY_CONTEXT,
+    OTF2_PROPERTY_NONE, // a group of what has no process
+    OTF2_PROPERTIES
+} otf2_property;
 
 typedef struct otf2_copy {
     uint64_t window, id;
@@ -172,6 +191,8 @@ typedef struct otf2 {
     cli_map communicating;         // from paradigms to rows of MEMBERS
     cli_map devices;               // from nodes or groups to numbers
     cli_map sites;                 // from regions
+    cli_map properties;            // see otf2_find_property
+    bool is_own;                   // ts-export wrote the archive
     char *bytes;                   // of all definitions
     size_t size, room;
     uint64_t total, order; // events that there are; number of this one
@@ -194,6 +215,7 @@ typedef struct otf2 {
 
 // Stores a definition.
 void otf2_define(otf2 *o, const otf2_record *r, const char *bytes);
+void otf2_define_property(otf2 *o, const otf2_record *r);
 // Returns a definition; NULL: there is none.
 const otf2_row *otf2_find(const otf2 *o, otf2_kind kind, uint64_t id);
 // Returns the text of a string; empty: there is none.
@@ -202,12 +224,18 @@ ts_text otf2_text(const otf2 *o, uint64_t string);
 uint64_t otf2_member(const otf2 *o, const otf2_row *row, uint64_t at,
                      size_t size);
 void otf2_free(otf2 *o);
+// Returns the value of a property of a location or a group; NULL: none.
+const uint64_t *otf2_find_property(const otf2 *o, bool is_group, uint64_t of,
+                                   otf2_property property);
+// Sets what ts-export said of an operation or a call.
+void otf2_take_columns(otf2 *o, otf2_open *open);
+uint32_t otf2_site(otf2 *o, uint64_t region);
 
 // Goes on with another location.
 void otf2_go_to(otf2 *o, uint64_t location);
 // Returns the track of a location, or of a group of locations.
 uint32_t otf2_location_track(otf2 *o, uint64_t location);
-uint32_t otf2_group_track(otf2 *o, uint64_t group);
+uint32_t otf2_group_track(otf2 *o, uint64_t group); // 0: it is none
 bool otf2_is_stream(const otf2 *o, uint64_t location);
 // Finds the location of a rank. False: it is not known.
 bool otf2_rank(const otf2 *o, uint64_t comm, uint64_t rank, uint64_t *location);

@@ -31,13 +31,21 @@ static uint64_t device_of(const otf2 *o, const otf2_row *group)
 }
 
 // Devices have the numbers 0, 1, ... in the order of their first use.
-static uint32_t device_track(otf2 *o, const otf2_row *group)
+static int64_t device_number(otf2 *o, const otf2_row *group)
 {
+    const uint64_t *const own =
+        otf2_find_property(o, true, group->v[0], OTF2_PROPERTY_NUMBER);
+    if (own) return (int64_t)*own;
     const uint64_t device = device_of(o, group);
     if (!cli_map_find(&o->devices, device))
         o->no_memory |= !cli_map_set(&o->devices, device, o->devices.count);
     const uint64_t *const number = cli_map_find(&o->devices, device);
-    const uint32_t track = import_device(o->job, number ? (int64_t)*number : 0);
+    return number ? (int64_t)*number : 0;
+}
+
+static uint32_t device_track(otf2 *o, const otf2_row *group)
+{
+    const uint32_t track = import_device(o->job, device_number(o, group));
     const ts_text name = otf2_text(o, group->v[1]);
     if (group->v[2] == OTF2_LOCATION_GROUP_TYPE_ACCELERATOR && name.size)
         import_track_name(o->job, track, name.text, name.size);
@@ -48,26 +56,63 @@ static uint32_t stream_track(otf2 *o, const otf2_row *place,
                              const otf2_row *group)
 {
     static const otf2_row unknown = { .v = { UINT64_MAX } };
-    if (!group) group = &unknown;
-    device_track(o, group);
+    const uint64_t id = place->v[0];
     const uint64_t *const number =
-        cli_map_find(&o->devices, device_of(o, group));
-    return import_stream(o->job, number ? (int64_t)*number : 0, IMPORT_NONE,
-                         (int64_t)place->v[0]);
+        otf2_find_property(o, false, id, OTF2_PROPERTY_NUMBER);
+    const uint64_t *const type =
+        otf2_find_property(o, false, id, OTF2_PROPERTY_TYPE);
+    const uint64_t *const context =
+        otf2_find_property(o, false, id, OTF2_PROPERTY_CONTEXT);
+    const uint64_t *const flags =
+        otf2_find_property(o, false, id, OTF2_PROPERTY_FLAGS);
+    if (!group) group = &unknown;
+    const uint32_t above = device_track(o, group);
+    const int64_t device = device_number(o, group);
+    if (type && *type == TS_TRACK_DEVICE) return above;
+    if (type && number && *type == TS_TRACK_CONTEXT)
+        return import_context(o->job, device, (int64_t)*number);
+    const uint32_t track =
+        import_stream(o->job, device, context ? (int64_t)*context : IMPORT_NONE,
+                      (int64_t)(number ? *number : id));
+    if (flags) import_track_flags(o->job, track, *flags);
+    return track;
 }
 
 /* ---- Tracks -------------------------------------------------------------- */
 
+// Returns the process of a group; IMPORT_NONE: it is none.
+static int64_t process_of(const otf2 *o, const otf2_row *group)
+{
+    if (!group || otf2_find_property(o, true, group->v[0], OTF2_PROPERTY_NONE))
+        return IMPORT_NONE;
+    const uint64_t *const number =
+        otf2_find_property(o, true, group->v[0], OTF2_PROPERTY_NUMBER);
+    return (int64_t)(number ? *number : group->v[0]);
+}
+
 uint32_t otf2_group_track(otf2 *o, uint64_t group)
 {
     const otf2_row *const row = otf2_find(o, OTF2_GROUP, group);
-    if (!row) return 0;
-    if (row->v[2] == OTF2_LOCATION_GROUP_TYPE_ACCELERATOR)
+    if (row && row->v[2] == OTF2_LOCATION_GROUP_TYPE_ACCELERATOR)
         return device_track(o, row);
-    const uint32_t track = import_process(o->job, (int64_t)group);
+    const int64_t process = process_of(o, row);
+    if (process == IMPORT_NONE) return 0;
+    const uint32_t track = import_process(o->job, process);
     const ts_text name = otf2_text(o, row->v[1]);
     if (name.size) import_track_name(o->job, track, name.text, name.size);
     return track;
+}
+
+static uint32_t thread_track(otf2 *o, uint64_t id, const otf2_row *group,
+                             ts_text name)
+{
+    const uint64_t *const number =
+        otf2_find_property(o, false, id, OTF2_PROPERTY_NUMBER);
+    const uint32_t above = group ? otf2_group_track(o, group->v[0]) : 0;
+    if (number && !*number && name.size) // one without a number
+        return import_lane(o->job, above, name.text, name.size);
+    return import_thread(o->job, process_of(o, group),
+                         (int64_t)(number ? *number : id));
 }
 
 uint32_t otf2_location_track(otf2 *o, uint64_t location)
@@ -76,17 +121,11 @@ uint32_t otf2_location_track(otf2 *o, uint64_t location)
     if (!place) return import_thread(o->job, IMPORT_NONE, (int64_t)location);
     const otf2_row *const group = otf2_find(o, OTF2_GROUP, place->v[3]);
     const ts_text name = otf2_text(o, place->v[1]);
-    uint32_t track;
     if (place->v[2] == OTF2_LOCATION_TYPE_METRIC)
         return otf2_group_track(o, place->v[3]);
-    if (place->v[2] == OTF2_LOCATION_TYPE_ACCELERATOR_STREAM) {
-        track = stream_track(o, place, group);
-    } else {
-        if (group) otf2_group_track(o, place->v[3]); // which names it
-        track =
-            import_thread(o->job, group ? (int64_t)group->v[0] : IMPORT_NONE,
-                          (int64_t)location);
-    }
+    const uint32_t track = place->v[2] == OTF2_LOCATION_TYPE_ACCELERATOR_STREAM
+                               ? stream_track(o, place, group)
+                               : thread_track(o, location, group, name);
     if (name.size) import_track_name(o->job, track, name.text, name.size);
     return track;
 }

@@ -24,6 +24,32 @@ void otf2_define(otf2 *o, const otf2_record *r, const char *bytes)
         o->no_memory |= !cli_map_set(&o->communicating, r->v[3], t->count - 1);
 }
 
+static uint64_t property_key(bool is_group, uint64_t of, uint64_t property)
+{
+    return (of << 1 | is_group) * OTF2_PROPERTIES + property;
+}
+
+const uint64_t *otf2_find_property(const otf2 *o, bool is_group, uint64_t of,
+                                   otf2_property property)
+{
+    return o->is_own ? cli_map_find(&o->properties,
+                                    property_key(is_group, of, property))
+                     : NULL;
+}
+
+void otf2_define_property(otf2 *o, const otf2_record *r)
+{
+    static const char *const names[OTF2_PROPERTIES] = {
+        "TraceSmith::number", "TraceSmith::type", "TraceSmith::flags",
+        "TraceSmith::context", "TraceSmith::none"
+    };
+    const ts_text name = otf2_text(o, r->v[2]);
+    for (size_t i = 0; i < OTF2_PROPERTIES; i++)
+        if (cli_is_text(name, names[i]))
+            o->no_memory |= !cli_map_set(
+                &o->properties, property_key(r->v[1], r->v[0], i), r->v[3]);
+}
+
 const otf2_row *otf2_find(const otf2 *o, otf2_kind kind, uint64_t id)
 {
     const otf2_table *const t = &o->tables[kind];
@@ -58,6 +84,7 @@ void otf2_free(otf2 *o)
     cli_map_close(&o->communicating);
     cli_map_close(&o->devices);
     cli_map_close(&o->sites);
+    cli_map_close(&o->properties);
     cli_map_close(&o->posted);
     free(o->bytes);
     free(o->open);

@@ -9,20 +9,20 @@ enum { OPEN = 4096 }; // regions of a stream, copies that run
 
 /* ---- Arguments ----------------------------------------------------------- */
 
-static void add_arg(otf2 *o, const otf2_arg *arg)
-{
-    import_nested_arg(&o->zones, o->track, arg->name, arg->type, arg->value,
-                      arg->text.text, arg->text.size);
-}
-
 static uint32_t name_of(otf2 *o, ts_text name)
 {
     return import_name(o->job, name.text, name.size);
 }
 
+static void add_arg(otf2 *o, const otf2_arg *arg)
+{
+    import_nested_arg(&o->zones, o->track, name_of(o, arg->name), arg->type,
+                      arg->value, arg->text.text, arg->text.size);
+}
+
 void otf2_say(otf2 *o, const char *name, uint64_t value)
 {
-    const otf2_arg arg = { .name = name_of(o, (ts_text){ name, strlen(name) }),
+    const otf2_arg arg = { .name = { name, strlen(name) },
                            .type = TS_VALUE_INT,
                            .value = value };
     if (!o->is_stream) add_arg(o, &arg);
@@ -50,7 +50,7 @@ void otf2_take_attribute(otf2 *o, const otf2_record *r)
     }
     otf2_arg *const arg = &o->args[o->arg_count++];
     *arg = arg_of(o, r->v[1], r->v[2]);
-    arg->name = name_of(o, otf2_text(o, attribute->v[1]));
+    arg->name = otf2_text(o, attribute->v[1]);
 }
 
 // Of the zone in progress.
@@ -63,7 +63,7 @@ void otf2_take_parameter(otf2 *o, const otf2_record *r)
         import_bad(o->job, "unknown_name", IMPORT_NONE);
         return;
     }
-    arg.name = name_of(o, otf2_text(o, parameter->v[1]));
+    arg.name = otf2_text(o, parameter->v[1]);
     if (o->is_stream)
         import_unowned(o->job, "parameter of a stream", 21);
     else
@@ -106,10 +106,10 @@ void otf2_take_collective(otf2 *o, const otf2_record *r)
         import_unowned(o->job, "collective of a stream", 22);
         return;
     }
-    arg.name = name_of(o, (ts_text){ "collective", 10 });
+    arg.name = (ts_text){ "collective", 10 };
     add_arg(o, &arg);
     arg.text = name;
-    arg.name = name_of(o, (ts_text){ "communicator", 12 });
+    arg.name = (ts_text){ "communicator", 12 };
     if (name.size) add_arg(o, &arg);
     if (r->v[2] < OTF2_COLLECTIVE_ROOT_THIS_GROUP) otf2_say(o, "root", r->v[2]);
     otf2_say(o, "bytes_sent", r->v[3]);
@@ -128,15 +128,25 @@ static uint32_t site_of(otf2 *o, const otf2_row *region)
 {
     const uint64_t *const known = cli_map_find(&o->sites, region->v[0]);
     if (known) return (uint32_t)*known;
-    const ts_text category = paradigm_of(o, region);
+    const ts_text category =
+        o->is_own ? otf2_text(o, region->v[7]) : paradigm_of(o, region);
+    const ts_text function =
+        otf2_text(o, o->is_own ? region->v[6] : UINT64_MAX);
     const ts_text file = otf2_text(o, region->v[4]);
     ts_site_entry site = { .line = (uint32_t)region->v[5] };
     site.name = name_of(o, otf2_text(o, region->v[1]));
     if (category.size) site.category = name_of(o, category);
+    if (function.size) site.function = name_of(o, function);
     if (file.size) site.file = name_of(o, file);
     const uint32_t number = ts_writer_site(o->job->writer, &site);
     o->no_memory |= !cli_map_set(&o->sites, region->v[0], number);
     return number;
+}
+
+uint32_t otf2_site(otf2 *o, uint64_t id)
+{
+    const otf2_row *const region = otf2_find(o, OTF2_REGION, id);
+    return region ? site_of(o, region) : 0;
 }
 
 // A function of an interface to devices, which the tracer wrapped.
@@ -148,14 +158,33 @@ static bool is_call(const otf2_row *region)
             region->v[3] == OTF2_PARADIGM_OPENCL);
 }
 
-static void put_call(otf2 *o, const otf2_row *region, int64_t start_ns,
+static void put_call(otf2 *o, const otf2_row *region, const otf2_open *open,
                      int64_t end_ns)
 {
-    import_api_call(o->job, o->track, start_ns, end_ns - start_ns,
-                    name_of(o, otf2_text(o, region->v[1])), 0, 0);
+    import_api_call(o->job, o->track, open->start_ns, end_ns - open->start_ns,
+                    name_of(o, otf2_text(o, region->v[1])),
+                    open->operation.correlation, open->result);
 }
 
 /* ---- Streams ------------------------------------------------------------- */
+
+// As ts-export wrote it.
+static void put_own(otf2 *o, const otf2_row *region, otf2_open *open,
+                    int64_t end_ns)
+{
+    import_operation *const operation = &open->operation;
+    operation->track = o->track;
+    operation->start_ns = open->start_ns;
+    operation->duration_ns = end_ns - open->start_ns;
+    if (operation->kind == TS_EVENT_KERNEL)
+        open->launch.name = name_of(o, otf2_text(o, region->v[1]));
+    if (open->launch.name || open->launch.grid[0])
+        operation->launch = import_launch(o->job, &open->launch);
+    if (operation->kind == TS_EVENT_COLLECTIVE)
+        import_gpu_collective(o->job, operation, &open->facts);
+    else
+        import_gpu(o->job, operation);
+}
 
 static void put_operation(otf2 *o, const otf2_row *region, int64_t start_ns,
                           int64_t end_ns)
@@ -227,34 +256,35 @@ void otf2_take_copied(otf2 *o, const otf2_record *r, int64_t time_ns)
 
 /* ---- Regions ------------------------------------------------------------- */
 
-static void push(otf2 *o, uint64_t region, int64_t time_ns)
+static bool push(otf2 *o, uint64_t region, int64_t time_ns)
 {
     if (o->open_count == OPEN ||
         !cli_grow(&o->open, &o->open_room, o->open_count + 1,
                   sizeof *o->open)) {
         import_bad(o->job, "too_much_begun", time_ns);
-        return;
+        return false;
     }
-    o->open[o->open_count++] = (otf2_open){ region, time_ns };
+    o->open[o->open_count++] =
+        (otf2_open){ .region = region, .start_ns = time_ns };
+    return true;
 }
 
-static bool pop(otf2 *o, const otf2_row *region, int64_t time_ns,
-                int64_t *start_ns)
+// Returns what an end belongs to; NULL: nothing. Valid until the next push.
+static otf2_open *pop(otf2 *o, const otf2_row *region, int64_t time_ns)
 {
     size_t at = o->open_count;
     while (at && o->open[at - 1].region != region->v[0])
         at--;
     if (!at) {
         import_bad(o->job, "end_without_begin", time_ns);
-        return false;
+        return NULL;
     }
     for (size_t i = at; i < o->open_count; i++)
         import_bad(o->job, "begin_without_end", o->open[i].start_ns);
     o->open_count = at - 1;
-    *start_ns = o->open[at - 1].start_ns;
-    if (time_ns >= *start_ns) return true;
+    if (time_ns >= o->open[at - 1].start_ns) return &o->open[at - 1];
     import_bad(o->job, "reversed_time", time_ns);
-    return false;
+    return NULL;
 }
 
 void otf2_take_enter(otf2 *o, uint64_t id, int64_t time_ns)
@@ -264,7 +294,8 @@ void otf2_take_enter(otf2 *o, uint64_t id, int64_t time_ns)
     if (!region) {
         import_bad(o->job, "unknown_region", time_ns);
     } else if (o->is_stream || is_call(region)) {
-        push(o, id, time_ns);
+        if (push(o, id, time_ns) && o->is_own)
+            otf2_take_columns(o, &o->open[o->open_count - 1]);
     } else {
         import_nested_begin(&o->zones, o->track, time_ns, site_of(o, region),
                             NULL, 0);
@@ -279,15 +310,18 @@ void otf2_take_enter(otf2 *o, uint64_t id, int64_t time_ns)
 void otf2_take_leave(otf2 *o, uint64_t id, int64_t time_ns)
 {
     const otf2_row *const region = otf2_find(o, OTF2_REGION, id);
-    int64_t start_ns;
+    otf2_open *open;
     if (!region) {
         import_bad(o->job, "unknown_region", time_ns);
     } else if (o->is_stream) {
-        if (pop(o, region, time_ns, &start_ns))
-            put_operation(o, region, start_ns, time_ns);
+        open = pop(o, region, time_ns);
+        if (open && open->operation.kind)
+            put_own(o, region, open, time_ns);
+        else if (open)
+            put_operation(o, region, open->start_ns, time_ns);
     } else if (is_call(region)) {
-        if (pop(o, region, time_ns, &start_ns))
-            put_call(o, region, start_ns, time_ns);
+        open = pop(o, region, time_ns);
+        if (open) put_call(o, region, open, time_ns);
     } else {
         for (size_t i = 0; i < o->arg_count; i++)
             add_arg(o, &o->args[i]);
