@@ -276,7 +276,7 @@ static void put_log(perfetto *p, sequence *s, ts_text text, uint32_t place)
 static uint32_t put_names(perfetto *p, sequence *s, const export_item *item)
 {
     export_buffer *const b = &p->event;
-    known_site site = { 0, 0, 0 };
+    known_site site = { 0 };
     if (item->site) site = perfetto_intern_site(p, s, item->site);
     if (item->name.size && item->name_kept)
         site.name = perfetto_intern(p, s, INTERNED_NAME, item->name);
@@ -313,7 +313,8 @@ static void perfetto_slice(void *self, export_lane *lane,
 {
     sequence *const s = lane->state;
     s->stencil.last = perfetto_stencil_slice(self, s, item);
-    if (!s->stencil.last) put_item(self, lane, item, BEGIN);
+    if (!s->stencil.last && !perfetto_short_event(self, s, item, BEGIN))
+        put_item(self, lane, item, BEGIN);
 }
 
 // A sample of a profile is no event of the track, but one of its thread.
@@ -335,7 +336,7 @@ static void perfetto_instant(void *self, export_lane *lane,
 {
     if (item->is_sample)
         put_stack_sample(self, lane, item);
-    else
+    else if (!perfetto_short_event(self, lane->state, item, INSTANT))
         put_item(self, lane, item, INSTANT);
 }
 
@@ -348,9 +349,11 @@ static void perfetto_end(void *self, export_lane *lane,
                                     .type = EXPORT_TRUE };
     perfetto *const p = self;
     sequence *const s = lane->state;
-    if (s->stencil.last && !slice->is_unfinished && !slice->late_arrow &&
-        perfetto_stencil_end(p, s, slice->end_ns))
+    if (!slice->is_unfinished && !slice->late_arrow) {
+        if (!s->stencil.last || !perfetto_stencil_end(p, s, slice->end_ns))
+            perfetto_short_end(p, s, slice->end_ns);
         return;
+    }
     export_buffer *const b = event_begin(p, lane, slice->end_ns, FINISH);
     if (slice->is_unfinished) put_arg(p, s, &unfinished);
     if (slice->late_arrow) proto_fixed64(b, EVENT_LAST_FLOW, slice->late_arrow);

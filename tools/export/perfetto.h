@@ -76,8 +76,12 @@ enum { // DebugAnnotation
 enum { CLOCK_BOOT = 6, CLOCK_REAL = 1, CLOCK_OURS = 64 };
 
 // A site as a sequence has defined it; a zone then costs one lookup.
+enum { SHORT_EVENT = 24 };
 typedef struct known_site {
     uint32_t name, category, place;
+    // The TrackEvent of a slice or an instant that has nothing else; size 0:
+    // the site has a colour, so there is more.
+    uint8_t size, event[SHORT_EVENT];
 } known_site;
 
 typedef struct bit_set { // a set of numbers
@@ -114,6 +118,7 @@ typedef struct stencil {
 typedef struct sequence {
     uint32_t id;
     bool begun;
+    uint8_t head_size, head[8]; // between a packet's time and its event's size
     int64_t last_ns;
     // Packets of one lane are similar and compress best together, so they are
     // moved to the block in groups.
@@ -145,7 +150,8 @@ typedef struct perfetto {
     export_out *out;
     export_buffer block; // whole packets
     uint32_t lane_count;
-    export_buffer event;              // the TrackEvent in progress
+    size_t pending;      // bytes of a lane's packets from which they are moved
+    export_buffer event; // the TrackEvent in progress
     export_buffer interned;           // the InternedData of its packet
     export_map texts;                 // address and kind of a text -> number
     uint32_t counts[INTERNED_KINDS];  // numbers in use
@@ -186,9 +192,7 @@ enum { PENDING_LANE = 4u << 10, PENDING_ALL = 16u << 20 };
 
 static inline void perfetto_packet_added(perfetto *p, sequence *s)
 {
-    if (s->packets.size >= PENDING_LANE ||
-        s->packets.size >= PENDING_ALL / p->lane_count)
-        perfetto_flush_lane(p, s);
+    if (s->packets.size >= p->pending) perfetto_flush_lane(p, s);
 }
 
 // perfetto_stencil.c. Writes the start of a kernel's slice from the lane's
@@ -198,6 +202,13 @@ bool perfetto_stencil_slice(perfetto *p, sequence *s, const export_item *item);
 // Writes the end of the slice that was begun by it; false if the duration
 // is too long for a stencil.
 bool perfetto_stencil_end(perfetto *p, sequence *s, int64_t time_ns);
+
+// Writes an event of a type if it has its name, category and place from a site
+// that the lane knows, and nothing else; false if not.
+bool perfetto_short_event(perfetto *p, sequence *s, const export_item *item,
+                          uint32_t type);
+// Writes the end of a slice that has begun.
+void perfetto_short_end(perfetto *p, sequence *s, int64_t time_ns);
 
 /* ---- perfetto_intern.c -------------------------------------------------- */
 

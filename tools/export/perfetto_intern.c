@@ -84,11 +84,32 @@ static uint32_t define_place(perfetto *p, sequence *s,
     return number;
 }
 
+// Encodes the event of a slice at a site.
+static void encode_site(known_site *site)
+{
+    uint8_t *to = site->event;
+    *to++ = EVENT_TYPE << 3;
+    *to++ = BEGIN;
+    if (site->name) {
+        *to++ = EVENT_NAME_ID << 3;
+        to = proto_put(to, site->name);
+    }
+    if (site->category) {
+        *to++ = EVENT_CATEGORY << 3;
+        to = proto_put(to, site->category);
+    }
+    if (site->place) {
+        to = proto_put(to, EVENT_PLACE << 3);
+        to = proto_put(to, site->place);
+    }
+    site->size = (uint8_t)(to - site->event);
+}
+
 known_site perfetto_intern_site(perfetto *p, sequence *s, uint32_t id)
 {
     uint64_t *const index = export_map_at(&s->sites, id);
     if (*index) return s->known[*index - 1];
-    known_site made = { 0, 0, 0 };
+    known_site made = { 0 };
     const ts_site_entry *const site = ts_reader_site(p->reader, id);
     const export_item item = { .site = id };
     made.name = perfetto_intern(p, s, INTERNED_NAME,
@@ -96,6 +117,7 @@ known_site perfetto_intern_site(perfetto *p, sequence *s, uint32_t id)
     made.category = perfetto_intern(p, s, INTERNED_CATEGORY,
                                     export_item_category(p->reader, &item));
     if (site && !p->no_args) made.place = define_place(p, s, site);
+    if (!site || !site->color || p->no_args) encode_site(&made);
     s->known =
         export_grow(s->known, &s->known_capacity, s->known_count, sizeof made);
     s->known[s->known_count++] = made;

@@ -1,5 +1,7 @@
 /*
-    perfetto_stencil.c - kernels as copies of a lane's stencil
+    perfetto_stencil.c - frequent events without encoding each
+
+    Zones are the bytes of their site. Kernels are copies of a lane's stencil.
 
     Most events of a large trace are kernels that differ in a few numbers. Their
     packets consist of constant pieces with numbers in between, and a form.
@@ -233,4 +235,48 @@ bool perfetto_stencil_end(perfetto *p, sequence *s, int64_t time_ns)
     s->last_ns = time_ns;
     perfetto_packet_added(p, s);
     return true;
+}
+
+/* ---- Zones -------------------------------------------------------------- */
+
+// event: SHORT_EVENT bytes, of which `size` are a TrackEvent of another type.
+static inline void put_short(perfetto *p, sequence *s, int64_t time_ns,
+                             const uint8_t *event, size_t size, uint32_t type)
+{
+    const uint64_t passed = (uint64_t)time_ns - (uint64_t)s->last_ns;
+    uint8_t *const begin = export_room(&s->packets, 64), *to = begin + 2;
+    *to++ = PACKET_TIME << 3;
+    to = proto_put(to, passed);
+    memcpy(to, s->head, sizeof s->head);
+    to += s->head_size;
+    *to++ = (uint8_t)size;
+    memcpy(to, event, SHORT_EVENT);
+    to[1] = (uint8_t)type;
+    to += size;
+    begin[0] = PACKET << 3 | PROTO_BYTES;
+    begin[1] = (uint8_t)(to - begin - 2);
+    s->packets.size += (size_t)(to - begin);
+    s->last_ns = time_ns;
+    perfetto_packet_added(p, s);
+}
+
+bool perfetto_short_event(perfetto *p, sequence *s, const export_item *item,
+                          uint32_t type)
+{
+    const export_arrows *const arrows = &item->arrows;
+    if (!item->site || !s->begun || item->name.size || item->category.size ||
+        item->arg_count || item->shared || item->stack || item->is_log ||
+        arrows->fan_out || arrows->target || arrows->phase)
+        return false;
+    const uint64_t *const index = export_map_find(&s->sites, item->site);
+    const known_site *const site = index ? &s->known[*index - 1] : NULL;
+    if (!site || !site->size) return false;
+    put_short(p, s, item->start_ns, site->event, site->size, type);
+    return true;
+}
+
+void perfetto_short_end(perfetto *p, sequence *s, int64_t time_ns)
+{
+    static const uint8_t event[SHORT_EVENT] = { EVENT_TYPE << 3 };
+    put_short(p, s, time_ns, event, 2, FINISH);
 }

@@ -89,7 +89,14 @@ void perfetto_lane(void *self, export_lane *lane)
     perfetto *const p = self;
     sequence *const s = export_zeroed(1, sizeof *s);
     s->id = lane->id;
+    uint8_t *head = s->head;
+    *head++ = PACKET_SEQUENCE << 3;
+    head = proto_put(head, s->id);
+    *head++ = PACKET_EVENT << 3 | PROTO_BYTES;
+    s->head_size = (uint8_t)(head - s->head);
     p->lane_count++;
+    p->pending = PENDING_ALL / p->lane_count;
+    if (p->pending > PENDING_LANE) p->pending = PENDING_LANE;
     lane->state = s;
     export_buffer *const b = &p->block;
     const bool is_spill = lane->first && lane->kind == EXPORT_THREAD;

@@ -374,6 +374,37 @@ UNIT_TEST(the_same_trace_gives_the_same_bytes)
     forge_close(&f);
 }
 
+static size_t times_found(const char *text)
+{
+    const size_t size = strlen(text);
+    size_t count = 0;
+    for (size_t i = 0; i + size <= exported.size; i++)
+        count += !memcmp(exported.text + i, text, size);
+    return count;
+}
+
+// A zone whose site has no colour is written as the bytes of its site.
+UNIT_TEST(each_zone_keeps_the_colour_of_its_site)
+{
+    enum { COUNT = 90 };
+    forge_zone zones[COUNT];
+    for (uint64_t i = 0; i < COUNT; i++)
+        zones[i] = (forge_zone){ 2000 + i * 3, 2001 + i * 3, 1 + (i % 3 > 0) };
+    forge f;
+    begin_trace(&f);
+    forge_zones(&f, 2, FORGE_PACK, zones, COUNT);
+    check_everything(&f);
+    ts_reader *const reader = open_bytes(&f);
+    export_all(reader, &export_perfetto, EXPORT_PLAIN);
+    assert_int_equal(COUNT / 3, times_found("#FF8000"));
+    const export_options bare = { .no_args = true };
+    assert_int_equal(
+        TS_OK, export_with(reader, &export_perfetto, EXPORT_PLAIN, &bare));
+    assert_int_equal(0, times_found("#FF8000"));
+    ts_reader_close(reader);
+    forge_close(&f);
+}
+
 // The budget of the design, with times that no compressor can guess.
 UNIT_TEST(a_slice_takes_at_most_twenty_bytes)
 {
