@@ -122,6 +122,18 @@ check_build() {
         make --no-print-directory -k -s -j"$JOBS" $linker "$@"
 }
 
+# Makes targets in $alone, with a compiler and xxHash alone.
+alone=build/alone
+build_alone() { # LABEL TARGET...
+    local label
+    label=$1
+    shift
+    # shellcheck disable=SC2046 # a list: HAVE_ZSTD= HAVE_ZLIB= ...
+    check_build "$label" OUT=$alone CFLAGS="-O0 -Werror" \
+        $(sed -n '/HAVE_C /d; /HAVE_XXHASH /d
+            s/^\(HAVE_[A-Z]*\) := .*/\1=/p' Makefile) "$@"
+}
+
 # The unit test programs, as tests/ROOM/test_NAME. WITHOUT and NEVERTHELESS hold
 # patterns of names: those that match WITHOUT are left out, unless they match
 # NEVERTHELESS too.

@@ -32,11 +32,7 @@ check "build: a header that is not there is not found" sh -c '
 
 # With a compiler and xxHash alone, too: then each tool that would need another
 # library says so in one sentence.
-alone=build/alone
-# shellcheck disable=SC2046 # a list: HAVE_ZSTD= HAVE_ZLIB= ...
-check_build "build: with no library but xxHash" OUT=$alone \
-    CFLAGS="-O0 -Werror" $(sed -n '/HAVE_C /d; /HAVE_XXHASH /d
-        s/^\(HAVE_[A-Z]*\) := .*/\1=/p' Makefile) all examples
+build_alone "build: with no library but xxHash" all examples
 
 # usage: lacks LIBRARY STATUS COMMAND...: its one line names the library.
 lacks='

@@ -9,33 +9,30 @@ rm -rf $folder
 mkdir -p $folder/json
 check_build "import: build" all
 
-# Without the libraries the tools build and say what is missing.
-check_build "import: build without libraries" OUT=build/bare \
-    CFLAGS="-O0 -Werror" HAVE_ZLIB= HAVE_YAJL= HAVE_SQLITE= \
-    HAVE_ARCHIVE= HAVE_DEFLATE= HAVE_IBERTY= HAVE_MICROHTTPD= \
-    HAVE_BABELTRACE= HAVE_OTF2= \
-    build/bare/ts-import build/bare/ts-query build/bare/ts-export
+# Without the libraries the tools say what is missing.
+build_alone "import: build with no library but xxHash" $alone/ts-import \
+    $alone/ts-query $alone/ts-export
 check "import: what a build without libraries lacks is said" sh -c '
     cp tests/tools/import/kineto/zone.json $0/plain
     gzip -nc tests/tools/import/kineto/zone.json >$0/packed
-    ! build/bare/ts-import -o $0/none.sbt $0/plain $0/packed 2>$0/said &&
+    ! build/alone/ts-import -o $0/none.sbt $0/plain $0/packed 2>$0/said &&
         grep "needs yajl" $0/said &&
         grep "was built without zlib" $0/said &&
-        ! build/bare/ts-import -o $0/none.sbt \
+        ! build/alone/ts-import -o $0/none.sbt \
             tests/tools/import/otf2/odd/traces.otf2 2>$0/said &&
         grep "needs the library of OTF2" $0/said &&
-        tar -cf $0/tar $0/plain && ! build/bare/ts-import -o $0/none.sbt \
+        tar -cf $0/tar $0/plain && ! build/alone/ts-import -o $0/none.sbt \
             $0/tar 2>$0/said && grep "built without libarchive" $0/said &&
         ! test -e $0/none.sbt' $folder
 check "import: ts-query without SQLite says so" sh -c '
-    ! build/bare/ts-query tests/cli/view.sbt "SELECT 1" 2>$0/said &&
+    ! build/alone/ts-query tests/cli/view.sbt "SELECT 1" 2>$0/said &&
         grep "this build has no SQLite" $0/said' $folder
 check "import: ts-export without zlib writes packets as they are" sh -c '
-    build/bare/ts-export tests/cli/view.sbt -o $0/plain.pftrace 2>$0/said &&
+    build/alone/ts-export tests/cli/view.sbt -o $0/plain.pftrace 2>$0/said &&
         grep "was built without zlib" $0/said &&
         build/ts-export --no-compress tests/cli/view.sbt -o $0/same.pftrace &&
         cmp $0/plain.pftrace $0/same.pftrace &&
-        ! build/bare/ts-export tests/cli/view.sbt -o $0/none.json.gz \
+        ! build/alone/ts-export tests/cli/view.sbt -o $0/none.json.gz \
             2>$0/said && grep "omit .gz" $0/said &&
         ! test -e $0/none.json.gz' $folder
 
