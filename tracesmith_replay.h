@@ -997,7 +997,8 @@ typedef struct ts_replay_run_desc {
     // freely, as recorded)
     bool share_compute TS__UNSET;
     // Only start_ns, end_ns, `operations`, the skipped ones and what stays
-    // unexplained are computed; the busy times, errors, `different` and the
+    // unexplained are computed; an exact run also counts `different` and the
+    // operations of ts_replay_lane and _device. The busy times, errors and the
     // digest are 0, and so are the times of ts_replay_lane and _device, and
     // ts_node.gap_ns (false)
     bool brief TS__UNSET;
@@ -8424,6 +8425,10 @@ struct ts_replay {
     ts__rvec time, duration, lane, flags;
     ts__rvec offsets, targets, kinds; // edges
     ts__rvec start, gap;              // *for each node, set by the run
+    // *All nodes ran when they did in the record: `start` has a count, but no
+    // times of its own.
+    bool as_recorded;
+    bool acyclic; // no cycle among the edges, for certain
     ts__rvec changed;        // *durations that the run used, if not as recorded
     struct ts__model *model; // *built by the first run that needs one
     ts__rvec lane_results, device_results; // *ts_lane
@@ -8455,6 +8460,11 @@ static ts__event_op *ts__replay_event(const ts_replay *r, size_t i)
 static int64_t *ts__replay_time(const ts_replay *r)
 {
     return (int64_t *)r->time.data;
+}
+// Returns when each node started in the last run, if there was one.
+static const int64_t *ts__run_start(const ts_replay *r)
+{
+    return r->as_recorded ? ts__replay_time(r) : (const int64_t *)r->start.data;
 }
 static int64_t *ts__replay_duration(const ts_replay *r)
 {
@@ -13225,7 +13235,7 @@ static bool ts__replay_drop_cycles(ts_replay *r)
 {
     ts__rvec missing = { 0 }, queue = { 0 };
     const size_t size = sizeof(uint32_t);
-    const bool plain = ts__edges_go_forward(r);
+    const bool plain = r->acyclic = ts__edges_go_forward(r);
     const bool ok =
         plain ||
         (ts__rvec_reserve(&r->allocator, &missing, size, r->node_count) &&
@@ -13233,8 +13243,10 @@ static bool ts__replay_drop_cycles(ts_replay *r)
     for (int doubt = plain ? TS__DOUBT_ORDER + 1 : TS__DOUBT_GUESS;
          ok && doubt <= TS__DOUBT_ORDER; doubt++) {
         if (ts__topological_sort(r, (uint32_t *)missing.data,
-                                 (uint32_t *)queue.data) == r->node_count)
+                                 (uint32_t *)queue.data) == r->node_count) {
+            r->acyclic = true;
             break;
+        }
         ts__cycles_drop_edges(r, (const uint32_t *)missing.data,
                               (ts__doubt)doubt);
     }
@@ -13780,6 +13792,7 @@ TS_API ts_result ts_replay_fork(ts_replay **fork, const ts_replay *of)
     *r = *of;
     r->allocator = a;
     r->forked = true;
+    r->as_recorded = false;
     r->model = NULL;
     ts__rvec *const of_runs[] = { &r->start, &r->gap, &r->changed, &r->cycle };
     for (size_t i = 0; i < sizeof of_runs / sizeof of_runs[0]; i++)
@@ -14086,7 +14099,7 @@ static int64_t ts__model_extra(const ts_replay *r, uint32_t op);
 // it.
 static int64_t ts__op_end(const ts_replay *r, uint32_t op)
 {
-    const int64_t *const start = (const int64_t *)r->start.data;
+    const int64_t *const start = ts__run_start(r);
     const uint32_t end = ts__replay_end_node(r, op);
     const int64_t extra = ts__model_extra(r, op);
     if (end != op) { // others may have waited for it without the inserted time
@@ -14104,7 +14117,7 @@ static int64_t ts__op_end(const ts_replay *r, uint32_t op)
 // order of the schedule.
 static bool ts__figures_sort(const ts_replay *r, ts__rsort *sort, size_t count)
 {
-    const int64_t *const start = (const int64_t *)r->start.data;
+    const int64_t *const start = ts__run_start(r);
     if (!ts__rsort_open(&r->allocator, sort, r->op_count)) return false;
     for (size_t i = 0; i < count; i++)
         ts__rsort_keys(sort)[i] = ts__replay_lanes(r)[ts__rsort_index(sort)[i]];
@@ -14121,7 +14134,7 @@ static bool ts__figures_sort(const ts_replay *r, ts__rsort *sort, size_t count)
 static bool ts__figures_order(const ts_replay *r, ts__rsort *sort,
                               size_t *count)
 {
-    const int64_t *const start = (const int64_t *)r->start.data;
+    const int64_t *const start = ts__run_start(r);
     const uint32_t *const lanes = ts__replay_lanes(r);
     if (!ts__rvec_reserve(&r->allocator, &sort->index[0], sizeof(uint32_t),
                           r->op_count))
@@ -14194,7 +14207,7 @@ static bool ts__figures_identity(const ts_replay *r, uint32_t index,
     if (op->correlation >> 48 == ts__replay_part(r, lane->part)->local)
         // As in a trace of this process alone.
         id->correlation &= (UINT64_C(1) << 48) - 1;
-    id->start = ((const int64_t *)r->start.data)[index];
+    id->start = ts__run_start(r)[index];
     id->end = ts__op_end(r, index);
     return ts__figures_name(r, known, hashes, index, &id->name);
 }
@@ -14259,7 +14272,7 @@ static bool ts__figures_busy(ts_replay *r, const uint32_t *index, size_t count)
         const uint8_t kind = ts__replay_op(r, index[i])->kind;
         const uint32_t lane = ts__replay_lanes(r)[index[i]];
         const uint32_t device = ts__replay_lane_at(r, lane)->device;
-        const int64_t start = ((const int64_t *)r->start.data)[index[i]];
+        const int64_t start = ts__run_start(r)[index[i]];
         const int64_t end = ts__op_end(r, index[i]);
         const bool works = ts__kind_works(kind);
         ts__lane_add((ts_lane *)r->lane_results.data + (lane - threads),
@@ -14287,7 +14300,7 @@ static int64_t ts__percentile(const uint64_t *sorted, size_t count,
 static bool ts__figures_errors(ts_replay *r, ts__rsort *sort, size_t count)
 {
     ts_replay_stats *const s = &r->stats;
-    const int64_t *const start = (const int64_t *)r->start.data;
+    const int64_t *const start = ts__run_start(r);
     s->start_error_p50_ns = s->start_error_p95_ns = s->start_error_max_ns = 0;
     s->different = s->skipped[TS_SKIP_UNMET];
     bool moved = false;
@@ -14312,18 +14325,33 @@ static bool ts__figures_errors(ts_replay *r, ts__rsort *sort, size_t count)
     return true;
 }
 
+// Counts an operation of an exact run for its stream and its device, and
+// whether it differs from the record.
+static void ts__figures_count(ts_replay *r, uint32_t op)
+{
+    const size_t threads = r->lanes.count - r->lane_results.count;
+    const uint32_t lane = ts__replay_lanes(r)[op];
+    const uint32_t device = ts__replay_lane_at(r, lane)->device;
+    ((ts_lane *)r->lane_results.data + (lane - threads))->operations++;
+    ((ts_lane *)r->device_results.data + device)->operations++;
+    r->stats.different += ts__run_start(r)[op] != ts__replay_time(r)[op] ||
+                          ts__op_end(r, op) != ts__replay_end(r, op);
+}
+
 // Computes the figures of a brief run.
-static void ts__figures_brief(ts_replay *r)
+static void ts__figures_brief(ts_replay *r, bool exact)
 {
     ts_replay_stats *const s = &r->stats;
     ts__figures_clear(r);
     for (uint32_t i = 0; i < r->op_count; i++) {
         if (ts__replay_skips(r)[i] != TS_SKIP_NOT) continue;
-        const int64_t start = ((const int64_t *)r->start.data)[i];
+        const int64_t start = ts__run_start(r)[i];
         const int64_t end = ts__op_end(r, i);
         if (!s->operations || start < s->start_ns) s->start_ns = start;
         if (!s->operations++ || end > s->end_ns) s->end_ns = end;
+        if (exact) ts__figures_count(r, i);
     }
+    if (exact) s->different += s->skipped[TS_SKIP_UNMET];
 }
 
 static bool ts__figures(ts_replay *r)
@@ -14350,6 +14378,7 @@ static bool ts__rrun_open(ts__rrun *run)
         !ts__rvec_reserve(a, &r->gap, sizeof(int64_t), count) ||
         !ts__rvec_fill(a, &missing, sizeof(uint32_t), count, 0))
         return false;
+    r->as_recorded = false;
     r->start.count = r->gap.count = count;
     run->start = (int64_t *)r->start.data;
     run->gap = (int64_t *)r->gap.data;
@@ -14413,7 +14442,7 @@ static bool ts__rrun_finish(ts__rrun *run, bool brief)
         ts__cycle_reverse(&r->cycle);
     }
     if (!brief) return ts__figures(r);
-    ts__figures_brief(r);
+    ts__figures_brief(r, !run->delay);
     ts__rvec_close(&r->allocator, &r->gap);
     return true;
 }
@@ -14431,9 +14460,32 @@ static ts__rrun ts__rrun_of(ts_replay *r)
     return run;
 }
 
+/*
+    Runs the record without following its edges, if that is certain to give the
+    recorded times: a node starts after its latest edge as it did in the record,
+    and so when it did there, unless it is in a cycle or its sources are not
+    selected. Returns whether it did.
+*/
+static bool ts__rrun_recorded(ts_replay *r)
+{
+    if (!r->acyclic) return false;
+    for (uint32_t i = 0; i < r->node_count; i++)
+        if (!ts__replay_selected(r, i)) return false;
+    ts__rvec_close(&r->allocator, &r->start);
+    ts__rvec_close(&r->allocator, &r->gap);
+    r->as_recorded = true;
+    r->start.count = r->node_count;
+    r->cycle.count = 0;
+    r->stats.skipped[TS_SKIP_UNMET] = r->stats.skipped[TS_SKIP_REMOVED] = 0;
+    memset(ts__replay_skips(r), TS_SKIP_NOT, r->op_count);
+    ts__figures_brief(r, true);
+    return true;
+}
+
 static bool ts__rrun_exact(ts_replay *r, const ts_replay_run_desc *desc)
 {
     if (!ts__rrun_change(r, desc->durations_ns)) return false;
+    if (desc->brief && !desc->durations_ns && ts__rrun_recorded(r)) return true;
     ts__rrun run = ts__rrun_of(r);
     bool ok = ts__rrun_open(&run);
     if (ok) {
@@ -14545,7 +14597,7 @@ TS_API bool ts_replay_operation(const ts_replay *replay, size_t index,
     o.file = lane->file;
     o.part = lane->part;
     if (replay->start.count && o.skip == TS_SKIP_NOT) {
-        o.start_ns = ((const int64_t *)replay->start.data)[i];
+        o.start_ns = ts__run_start(replay)[i];
         o.end_ns = ts__op_end(replay, i);
     }
     *operation = o;
@@ -14612,7 +14664,7 @@ TS_API ts_graph ts_replay_graph(const ts_replay *replay)
 // Fills in when an operation or a call ran, if it did.
 static void ts__node_times(const ts_replay *r, uint32_t i, ts_node *n)
 {
-    const int64_t *const start = (const int64_t *)r->start.data;
+    const int64_t *const start = ts__run_start(r);
     const int64_t *const changed = (const int64_t *)r->changed.data;
     if (!r->start.count || !n->selected || start[i] == TS__NO_TIME) return;
     const uint32_t end = ts__replay_end_node(r, i);
@@ -17006,7 +17058,7 @@ typedef struct ts__walk {
 static int64_t ts__walk_start(const ts__walk *w, uint32_t node)
 {
     const ts_replay *const r = w->replay;
-    return ts__replay_selected(r, node) ? ((const int64_t *)r->start.data)[node]
+    return ts__replay_selected(r, node) ? ts__run_start(r)[node]
                                         : ts__replay_time(r)[node];
 }
 
@@ -17837,7 +17889,7 @@ static bool ts__tl_times(ts_timeline *t)
         return false;
     int64_t *const begin = (int64_t *)t->begin.data;
     int64_t *const finish = (int64_t *)t->finish.data;
-    const int64_t *const start = ts__tl_i64(&r->start);
+    const int64_t *const start = ts__run_start(r);
     const int64_t *const duration = r->changed.count == r->node_count
                                         ? ts__tl_i64(&r->changed)
                                         : ts__replay_duration(r);

@@ -137,7 +137,7 @@ static bool ts__replay_drop_cycles(ts_replay *r)
 {
     ts__rvec missing = { 0 }, queue = { 0 };
     const size_t size = sizeof(uint32_t);
-    const bool plain = ts__edges_go_forward(r);
+    const bool plain = r->acyclic = ts__edges_go_forward(r);
     const bool ok =
         plain ||
         (ts__rvec_reserve(&r->allocator, &missing, size, r->node_count) &&
@@ -145,8 +145,10 @@ static bool ts__replay_drop_cycles(ts_replay *r)
     for (int doubt = plain ? TS__DOUBT_ORDER + 1 : TS__DOUBT_GUESS;
          ok && doubt <= TS__DOUBT_ORDER; doubt++) {
         if (ts__topological_sort(r, (uint32_t *)missing.data,
-                                 (uint32_t *)queue.data) == r->node_count)
+                                 (uint32_t *)queue.data) == r->node_count) {
+            r->acyclic = true;
             break;
+        }
         ts__cycles_drop_edges(r, (const uint32_t *)missing.data,
                               (ts__doubt)doubt);
     }

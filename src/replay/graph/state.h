@@ -131,6 +131,10 @@ struct ts_replay {
     ts__rvec time, duration, lane, flags;
     ts__rvec offsets, targets, kinds; // edges
     ts__rvec start, gap;              // *for each node, set by the run
+    // *All nodes ran when they did in the record: `start` has a count, but no
+    // times of its own.
+    bool as_recorded;
+    bool acyclic;            // no cycle among the edges, for certain
     ts__rvec changed;        // *durations that the run used, if not as recorded
     struct ts__model *model; // *built by the first run that needs one
     ts__rvec lane_results, device_results; // *ts_lane
@@ -162,6 +166,11 @@ static ts__event_op *ts__replay_event(const ts_replay *r, size_t i)
 static int64_t *ts__replay_time(const ts_replay *r)
 {
     return (int64_t *)r->time.data;
+}
+// Returns when each node started in the last run, if there was one.
+static const int64_t *ts__run_start(const ts_replay *r)
+{
+    return r->as_recorded ? ts__replay_time(r) : (const int64_t *)r->start.data;
 }
 static int64_t *ts__replay_duration(const ts_replay *r)
 {

@@ -69,7 +69,7 @@ TS_API bool ts_replay_operation(const ts_replay *replay, size_t index,
     o.file = lane->file;
     o.part = lane->part;
     if (replay->start.count && o.skip == TS_SKIP_NOT) {
-        o.start_ns = ((const int64_t *)replay->start.data)[i];
+        o.start_ns = ts__run_start(replay)[i];
         o.end_ns = ts__op_end(replay, i);
     }
     *operation = o;
@@ -136,7 +136,7 @@ TS_API ts_graph ts_replay_graph(const ts_replay *replay)
 // Fills in when an operation or a call ran, if it did.
 static void ts__node_times(const ts_replay *r, uint32_t i, ts_node *n)
 {
-    const int64_t *const start = (const int64_t *)r->start.data;
+    const int64_t *const start = ts__run_start(r);
     const int64_t *const changed = (const int64_t *)r->changed.data;
     if (!r->start.count || !n->selected || start[i] == TS__NO_TIME) return;
     const uint32_t end = ts__replay_end_node(r, i);

@@ -6,7 +6,7 @@ static int64_t ts__model_extra(const ts_replay *r, uint32_t op);
 // it.
 static int64_t ts__op_end(const ts_replay *r, uint32_t op)
 {
-    const int64_t *const start = (const int64_t *)r->start.data;
+    const int64_t *const start = ts__run_start(r);
     const uint32_t end = ts__replay_end_node(r, op);
     const int64_t extra = ts__model_extra(r, op);
     if (end != op) { // others may have waited for it without the inserted time
@@ -24,7 +24,7 @@ static int64_t ts__op_end(const ts_replay *r, uint32_t op)
 // order of the schedule.
 static bool ts__figures_sort(const ts_replay *r, ts__rsort *sort, size_t count)
 {
-    const int64_t *const start = (const int64_t *)r->start.data;
+    const int64_t *const start = ts__run_start(r);
     if (!ts__rsort_open(&r->allocator, sort, r->op_count)) return false;
     for (size_t i = 0; i < count; i++)
         ts__rsort_keys(sort)[i] = ts__replay_lanes(r)[ts__rsort_index(sort)[i]];
@@ -41,7 +41,7 @@ static bool ts__figures_sort(const ts_replay *r, ts__rsort *sort, size_t count)
 static bool ts__figures_order(const ts_replay *r, ts__rsort *sort,
                               size_t *count)
 {
-    const int64_t *const start = (const int64_t *)r->start.data;
+    const int64_t *const start = ts__run_start(r);
     const uint32_t *const lanes = ts__replay_lanes(r);
     if (!ts__rvec_reserve(&r->allocator, &sort->index[0], sizeof(uint32_t),
                           r->op_count))
@@ -114,7 +114,7 @@ static bool ts__figures_identity(const ts_replay *r, uint32_t index,
     if (op->correlation >> 48 == ts__replay_part(r, lane->part)->local)
         // As in a trace of this process alone.
         id->correlation &= (UINT64_C(1) << 48) - 1;
-    id->start = ((const int64_t *)r->start.data)[index];
+    id->start = ts__run_start(r)[index];
     id->end = ts__op_end(r, index);
     return ts__figures_name(r, known, hashes, index, &id->name);
 }
@@ -179,7 +179,7 @@ static bool ts__figures_busy(ts_replay *r, const uint32_t *index, size_t count)
         const uint8_t kind = ts__replay_op(r, index[i])->kind;
         const uint32_t lane = ts__replay_lanes(r)[index[i]];
         const uint32_t device = ts__replay_lane_at(r, lane)->device;
-        const int64_t start = ((const int64_t *)r->start.data)[index[i]];
+        const int64_t start = ts__run_start(r)[index[i]];
         const int64_t end = ts__op_end(r, index[i]);
         const bool works = ts__kind_works(kind);
         ts__lane_add((ts_lane *)r->lane_results.data + (lane - threads),
@@ -207,7 +207,7 @@ static int64_t ts__percentile(const uint64_t *sorted, size_t count,
 static bool ts__figures_errors(ts_replay *r, ts__rsort *sort, size_t count)
 {
     ts_replay_stats *const s = &r->stats;
-    const int64_t *const start = (const int64_t *)r->start.data;
+    const int64_t *const start = ts__run_start(r);
     s->start_error_p50_ns = s->start_error_p95_ns = s->start_error_max_ns = 0;
     s->different = s->skipped[TS_SKIP_UNMET];
     bool moved = false;
@@ -232,18 +232,33 @@ static bool ts__figures_errors(ts_replay *r, ts__rsort *sort, size_t count)
     return true;
 }
 
+// Counts an operation of an exact run for its stream and its device, and
+// whether it differs from the record.
+static void ts__figures_count(ts_replay *r, uint32_t op)
+{
+    const size_t threads = r->lanes.count - r->lane_results.count;
+    const uint32_t lane = ts__replay_lanes(r)[op];
+    const uint32_t device = ts__replay_lane_at(r, lane)->device;
+    ((ts_lane *)r->lane_results.data + (lane - threads))->operations++;
+    ((ts_lane *)r->device_results.data + device)->operations++;
+    r->stats.different += ts__run_start(r)[op] != ts__replay_time(r)[op] ||
+                          ts__op_end(r, op) != ts__replay_end(r, op);
+}
+
 // Computes the figures of a brief run.
-static void ts__figures_brief(ts_replay *r)
+static void ts__figures_brief(ts_replay *r, bool exact)
 {
     ts_replay_stats *const s = &r->stats;
     ts__figures_clear(r);
     for (uint32_t i = 0; i < r->op_count; i++) {
         if (ts__replay_skips(r)[i] != TS_SKIP_NOT) continue;
-        const int64_t start = ((const int64_t *)r->start.data)[i];
+        const int64_t start = ts__run_start(r)[i];
         const int64_t end = ts__op_end(r, i);
         if (!s->operations || start < s->start_ns) s->start_ns = start;
         if (!s->operations++ || end > s->end_ns) s->end_ns = end;
+        if (exact) ts__figures_count(r, i);
     }
+    if (exact) s->different += s->skipped[TS_SKIP_UNMET];
 }
 
 static bool ts__figures(ts_replay *r)
@@ -270,6 +285,7 @@ static bool ts__rrun_open(ts__rrun *run)
         !ts__rvec_reserve(a, &r->gap, sizeof(int64_t), count) ||
         !ts__rvec_fill(a, &missing, sizeof(uint32_t), count, 0))
         return false;
+    r->as_recorded = false;
     r->start.count = r->gap.count = count;
     run->start = (int64_t *)r->start.data;
     run->gap = (int64_t *)r->gap.data;
@@ -333,7 +349,7 @@ static bool ts__rrun_finish(ts__rrun *run, bool brief)
         ts__cycle_reverse(&r->cycle);
     }
     if (!brief) return ts__figures(r);
-    ts__figures_brief(r);
+    ts__figures_brief(r, !run->delay);
     ts__rvec_close(&r->allocator, &r->gap);
     return true;
 }
@@ -351,9 +367,32 @@ static ts__rrun ts__rrun_of(ts_replay *r)
     return run;
 }
 
+/*
+    Runs the record without following its edges, if that is certain to give the
+    recorded times: a node starts after its latest edge as it did in the record,
+    and so when it did there, unless it is in a cycle or its sources are not
+    selected. Returns whether it did.
+*/
+static bool ts__rrun_recorded(ts_replay *r)
+{
+    if (!r->acyclic) return false;
+    for (uint32_t i = 0; i < r->node_count; i++)
+        if (!ts__replay_selected(r, i)) return false;
+    ts__rvec_close(&r->allocator, &r->start);
+    ts__rvec_close(&r->allocator, &r->gap);
+    r->as_recorded = true;
+    r->start.count = r->node_count;
+    r->cycle.count = 0;
+    r->stats.skipped[TS_SKIP_UNMET] = r->stats.skipped[TS_SKIP_REMOVED] = 0;
+    memset(ts__replay_skips(r), TS_SKIP_NOT, r->op_count);
+    ts__figures_brief(r, true);
+    return true;
+}
+
 static bool ts__rrun_exact(ts_replay *r, const ts_replay_run_desc *desc)
 {
     if (!ts__rrun_change(r, desc->durations_ns)) return false;
+    if (desc->brief && !desc->durations_ns && ts__rrun_recorded(r)) return true;
     ts__rrun run = ts__rrun_of(r);
     bool ok = ts__rrun_open(&run);
     if (ok) {

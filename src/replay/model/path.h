@@ -19,7 +19,7 @@ typedef struct ts__walk {
 static int64_t ts__walk_start(const ts__walk *w, uint32_t node)
 {
     const ts_replay *const r = w->replay;
-    return ts__replay_selected(r, node) ? ((const int64_t *)r->start.data)[node]
+    return ts__replay_selected(r, node) ? ts__run_start(r)[node]
                                         : ts__replay_time(r)[node];
 }
 

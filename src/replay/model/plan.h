@@ -244,6 +244,7 @@ TS_API ts_result ts_replay_fork(ts_replay **fork, const ts_replay *of)
     *r = *of;
     r->allocator = a;
     r->forked = true;
+    r->as_recorded = false;
     r->model = NULL;
     ts__rvec *const of_runs[] = { &r->start, &r->gap, &r->changed, &r->cycle };
     for (size_t i = 0; i < sizeof of_runs / sizeof of_runs[0]; i++)

@@ -279,7 +279,8 @@ typedef struct ts_replay_run_desc {
     // freely, as recorded)
     bool share_compute TS__UNSET;
     // Only start_ns, end_ns, `operations`, the skipped ones and what stays
-    // unexplained are computed; the busy times, errors, `different` and the
+    // unexplained are computed; an exact run also counts `different` and the
+    // operations of ts_replay_lane and _device. The busy times, errors and the
     // digest are 0, and so are the times of ts_replay_lane and _device, and
     // ts_node.gap_ns (false)
     bool brief TS__UNSET;

@@ -127,7 +127,7 @@ static bool ts__tl_times(ts_timeline *t)
         return false;
     int64_t *const begin = (int64_t *)t->begin.data;
     int64_t *const finish = (int64_t *)t->finish.data;
-    const int64_t *const start = ts__tl_i64(&r->start);
+    const int64_t *const start = ts__run_start(r);
     const int64_t *const duration = r->changed.count == r->node_count
                                         ? ts__tl_i64(&r->changed)
                                         : ts__replay_duration(r);

@@ -2,6 +2,7 @@
     test_replay_fork.c - two replays of one graph, and brief runs
 */
 #include "tests/replay/model/model_forge.h"
+#include <stdlib.h>
 
 static const ts_change faster = { .type = TS_CHANGE_SCALE, .factor = { 1, 2 } };
 
@@ -104,6 +105,63 @@ UNIT_TEST(a_brief_run_has_the_ends_of_the_full_one)
     assert_int_equal(0, lane.operations);
     assert_int_equal(0, lane.busy_ns);
     assert_memory_equal(path.cost_ns, path_of(&x).cost_ns, sizeof path.cost_ns);
+    work_close(&x);
+}
+
+UNIT_TEST(a_brief_exact_run_has_the_times_of_the_record)
+{
+    fixture x = burst();
+    const ts_replay_run_desc brief = { .brief = true };
+    assert_int_equal(TS_OK, ts_replay_run(x.replay, NULL));
+    const ts_replay_stats whole = *stats(&x);
+    ts_lane full, lane;
+    ts_operation was, is;
+    ts_node node;
+    assert_true(ts_replay_lane(x.replay, 0, &full));
+    assert_true(ts_replay_operation(x.replay, 7, &was));
+    const ts_path path = path_of(&x);
+    // After a prediction nothing of it is left.
+    const ts_replay_run_desc desc = prediction(true);
+    assert_int_equal(TS_OK, ts_replay_run(x.replay, &desc));
+    assert_int_equal(TS_OK, ts_replay_run(x.replay, &brief));
+    assert_int_equal(whole.start_ns, stats(&x)->start_ns);
+    assert_int_equal(whole.end_ns, stats(&x)->end_ns);
+    assert_int_equal(whole.operations, stats(&x)->operations);
+    assert_int_equal(0, stats(&x)->different);
+    assert_int_equal(0, stats(&x)->digest);
+    assert_true(ts_replay_operation(x.replay, 7, &is));
+    assert_memory_equal(&was, &is, sizeof was);
+    assert_true(ts_replay_lane(x.replay, 0, &lane));
+    assert_int_equal(full.operations, lane.operations);
+    assert_true(full.busy_ns > 0);
+    assert_int_equal(0, lane.busy_ns);
+    assert_memory_equal(path.cost_ns, path_of(&x).cost_ns, sizeof path.cost_ns);
+    // The gaps of the full run are gone, those of the next one come back.
+    assert_true(ts_replay_node(x.replay, 7, &node));
+    assert_int_equal(0, node.gap_ns);
+    assert_int_equal(TS_OK, ts_replay_run(x.replay, NULL));
+    assert_memory_equal(&whole, stats(&x), sizeof whole);
+    work_close(&x);
+}
+
+UNIT_TEST(a_brief_exact_run_of_other_durations_differs)
+{
+    fixture x = burst();
+    const size_t count = ts_replay_graph(x.replay).operation_count;
+    int64_t *const longer = calloc(count, sizeof *longer);
+    ts_operation op;
+    assert_non_null(longer);
+    for (size_t i = 0; ts_replay_operation(x.replay, i, &op); i++)
+        longer[i] = 2 * (op.recorded_end_ns - op.recorded_start_ns);
+    ts_replay_run_desc desc = { .durations_ns = longer };
+    assert_int_equal(TS_OK, ts_replay_run(x.replay, &desc));
+    const ts_replay_stats whole = *stats(&x);
+    desc.brief = true;
+    assert_int_equal(TS_OK, ts_replay_run(x.replay, &desc));
+    assert_int_equal(whole.end_ns, stats(&x)->end_ns);
+    assert_true(whole.different > 0);
+    assert_int_equal(whole.different, stats(&x)->different);
+    free(longer);
     work_close(&x);
 }
 

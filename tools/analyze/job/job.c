@@ -111,7 +111,8 @@ ts_replay *analyze_replay(analyze_job *job)
     p->tried_replay = true;
     p->replay = open_replay(job);
     if (!p->replay) return NULL;
-    const ts_result result = ts_replay_run(p->replay, NULL);
+    const ts_replay_run_desc brief = { .brief = true };
+    const ts_result result = ts_replay_run(p->replay, &brief);
     if (result == TS_OK && ts_replay_result(p->replay)->operations)
         return p->replay;
     p->why = result == TS_OK || result == TS_ERR_NOT_FOUND
