@@ -8428,7 +8428,7 @@ struct ts_replay {
     // *All nodes ran when they did in the record: `start` has a count, but no
     // times of its own.
     bool as_recorded;
-    bool acyclic; // no cycle among the edges, for certain
+    bool acyclic;            // no cycle among the edges, for certain
     ts__rvec changed;        // *durations that the run used, if not as recorded
     struct ts__model *model; // *built by the first run that needs one
     ts__rvec lane_results, device_results; // *ts_lane

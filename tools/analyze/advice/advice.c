@@ -20,11 +20,22 @@ uint64_t advice_value(const advice *a, uint32_t op, ts_column column)
     return value_at(a, a->ops[op].file, a->ops[op].row, column);
 }
 
+uint64_t advice_size(const advice *a, const advice_op *op)
+{
+    return value_at(a, op->file, op->row, TS_COLUMN_SIZE);
+}
+
+uint32_t advice_launch_id(const advice *a, const advice_op *op)
+{
+    return (uint32_t)value_at(a, op->file, op->row, TS_COLUMN_LAUNCH);
+}
+
 const ts_launch_entry *advice_launch(const advice *a, uint32_t op)
 {
     const advice_op *const o = &a->ops[op];
-    if (!o->launch) return NULL;
-    return ts_reader_launch(analyze_reader(a->job, o->file), o->launch);
+    const uint32_t launch = advice_launch_id(a, o);
+    if (!launch) return NULL;
+    return ts_reader_launch(analyze_reader(a->job, o->file), launch);
 }
 
 ts_text advice_short(const advice *a, ts_text text)
@@ -104,8 +115,6 @@ static void fill_op(const advice *a, advice_op *op, const ts_operation *o)
     op->thread = o->thread;
     op->kind = (uint8_t)o->kind;
     op->skipped = o->skip != TS_SKIP_NOT;
-    op->size = value_at(a, o->file, o->row, TS_COLUMN_SIZE);
-    op->launch = (uint32_t)value_at(a, o->file, o->row, TS_COLUMN_LAUNCH);
     op->type = (uint8_t)value_at(a, o->file, o->row, TS_COLUMN_TYPE);
     op->memory = (uint8_t)value_at(a, o->file, o->row, TS_COLUMN_MEMORY);
 }

@@ -20,10 +20,8 @@
 
 typedef struct advice_op {
     int64_t start_ns, end_ns; // as recorded
-    uint64_t size;            // bytes of copies, memsets, collectives
     uint32_t call;            // node, or TS_NODE_NONE
     uint32_t before; // previous operation on its stream, or TS_NODE_NONE
-    uint32_t launch; // launch entry of kernels and collectives
     uint32_t stream, device; // indices of ts_replay_lane and ts_replay_device
     uint32_t file, row, thread;
     uint8_t kind;         // ts_event_kind
@@ -125,6 +123,10 @@ void advice_close_memory(advice *a);
 
 // Returns the value of a column for an operation; 0 if the trace has none.
 uint64_t advice_value(const advice *a, uint32_t op, ts_column column);
+// Returns the bytes of a copy, a memset or a collective.
+uint64_t advice_size(const advice *a, const advice_op *op);
+// Returns the number of the launch entry of a kernel or a collective; 0: none.
+uint32_t advice_launch_id(const advice *a, const advice_op *op);
 // Returns the launch entry of an operation; NULL if it is unknown.
 const ts_launch_entry *advice_launch(const advice *a, uint32_t op);
 // Shortens a long text with dots.

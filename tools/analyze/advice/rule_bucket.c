@@ -45,7 +45,8 @@ static bool is_small(const advice *a, uint32_t op, uint64_t most,
 {
     const advice_op *const o = &a->ops[op];
     return advice_communicates(o) &&
-           (o->size ? o->size <= most : advice_length(o) <= time_ns);
+           (advice_size(a, o) ? advice_size(a, o) <= most
+                              : advice_length(o) <= time_ns);
 }
 
 static bool can_join(const advice *a, uint32_t op, uint64_t most,
@@ -170,10 +171,10 @@ void rule_small_collectives(advice *a, const advice_rule *rule)
         if (of) durations[i] -= of->ns < durations[i] ? of->ns : durations[i];
         joined[i] = true;
         if (!mask.means[a->ops[i].before])
-            bytes += a->ops[a->ops[i].before].size;
+            bytes += advice_size(a, &a->ops[a->ops[i].before]);
         advice_mask_add(a, &mask, a->ops[i].before);
         advice_mask_add(a, &mask, i);
-        bytes += a->ops[i].size;
+        bytes += advice_size(a, &a->ops[i]);
     }
     if (!a->failed && mask.count &&
         (int64_t)mask.count >= advice_limit(a, rule, "count")) {

@@ -54,9 +54,10 @@ static copy_rate pinned_rate(const advice *a, uint8_t type, uint64_t least)
     copy_rate sum = { 0 };
     for (uint32_t i = 0; i < a->op_count; i++) {
         const advice_op *const op = &a->ops[i];
-        if (!is_copy(op, type) || host_memory(op) != PINNED || op->size < least)
+        if (!is_copy(op, type) || host_memory(op) != PINNED ||
+            advice_size(a, op) < least)
             continue;
-        sum.bytes += op->size;
+        sum.bytes += advice_size(a, op);
         sum.ns += advice_length(op);
     }
     return sum;
@@ -82,10 +83,10 @@ static void find_pageable(advice *a, const advice_rule *rule, uint8_t type)
     for (uint32_t i = 0; i < a->op_count; i++) {
         const advice_op *const op = &a->ops[i];
         if (!is_copy(op, type) || host_memory(op) != PAGEABLE ||
-            op->size < least)
+            advice_size(a, op) < least)
             continue;
         advice_mask_add(a, &mask, i);
-        bytes += op->size;
+        bytes += advice_size(a, op);
         free_host(a, &spans, op);
     }
     copy_rate to = pinned_rate(a, type, least);
@@ -175,7 +176,7 @@ void rule_copy_bound(advice *a, const advice_rule *rule)
     for (uint32_t i = 0; i < a->op_count; i++) {
         if (!is_copy(&a->ops[i], TO_DEVICE)) continue;
         advice_mask_add(a, &mask, i);
-        bytes += a->ops[i].size;
+        bytes += advice_size(a, &a->ops[i]);
     }
     if (mask.count) {
         advice_finding *const f = advice_find_mask(a, rule, &mask);
@@ -206,11 +207,11 @@ void rule_copy_bound(advice *a, const advice_rule *rule)
 static bool follows(const advice *a, uint32_t op, uint64_t most)
 {
     const advice_op *const o = &a->ops[op];
-    if (!crosses(o) || o->size > most || o->before == TS_NODE_NONE)
+    if (!crosses(o) || advice_size(a, o) > most || o->before == TS_NODE_NONE)
         return false;
     const advice_op *const b = &a->ops[o->before];
     return b->kind == TS_EVENT_MEMCPY && b->type == o->type &&
-           b->size <= most && b->thread == o->thread;
+           advice_size(a, b) <= most && b->thread == o->thread;
 }
 
 void rule_small_copies(advice *a, const advice_rule *rule)
@@ -221,10 +222,10 @@ void rule_small_copies(advice *a, const advice_rule *rule)
     for (uint32_t i = 0; mask.means && i < a->op_count; i++) {
         if (!follows(a, i, most)) continue;
         const bool fresh = !mask.means[a->ops[i].before];
-        if (fresh) bytes += a->ops[a->ops[i].before].size;
+        if (fresh) bytes += advice_size(a, &a->ops[a->ops[i].before]);
         advice_mask_add(a, &mask, a->ops[i].before);
         advice_mask_add(a, &mask, i);
-        bytes += a->ops[i].size;
+        bytes += advice_size(a, &a->ops[i]);
     }
     if ((int64_t)mask.count >= advice_limit(a, rule, "count") && mask.count) {
         advice_finding *const f = advice_find_mask(a, rule, &mask);
@@ -266,9 +267,9 @@ static bounce *list_to_host(advice *a, uint64_t least, size_t *count)
     *count = 0;
     for (uint32_t i = 0; all && i < a->op_count; i++) {
         const advice_op *const op = &a->ops[i];
-        if (!is_copy(op, TO_HOST) || op->size < least) continue;
-        const bounce one = { advice_value(a, i, TS_COLUMN_ADDRESS), op->size, i,
-                             op->file };
+        if (!is_copy(op, TO_HOST) || advice_size(a, op) < least) continue;
+        const bounce one = { advice_value(a, i, TS_COLUMN_ADDRESS),
+                             advice_size(a, op), i, op->file };
         if (one.address) all[(*count)++] = one;
     }
     if (!all) a->failed = true;
@@ -294,7 +295,7 @@ static uint32_t came_from(const advice *a, const bounce *all, size_t count,
     for (; from && low < count && all[low].address == from &&
            all[low].file == a->ops[op].file;
          low++)
-        if (all[low].size >= a->ops[op].size &&
+        if (all[low].size >= advice_size(a, &a->ops[op]) &&
             a->ops[all[low].op].end_ns <= a->ops[op].start_ns)
             found = all[low].op;
     return found;
@@ -308,13 +309,15 @@ void rule_bounced_copy(advice *a, const advice_rule *rule)
     advice_mask mask = advice_mask_open(a);
     uint64_t pairs = 0, bytes = 0, devices = 0;
     for (uint32_t i = 0; all && count && i < a->op_count; i++) {
-        if (!is_copy(&a->ops[i], TO_DEVICE) || a->ops[i].size < least) continue;
+        if (!is_copy(&a->ops[i], TO_DEVICE) ||
+            advice_size(a, &a->ops[i]) < least)
+            continue;
         const uint32_t from = came_from(a, all, count, i);
         if (from == TS_NODE_NONE) continue;
         advice_mask_add(a, &mask, from);
         advice_mask_add(a, &mask, i);
         pairs++;
-        bytes += a->ops[i].size;
+        bytes += advice_size(a, &a->ops[i]);
         devices += a->ops[from].device != a->ops[i].device;
     }
     if (pairs && (int64_t)pairs >= advice_limit(a, rule, "count")) {
@@ -353,9 +356,9 @@ void rule_overwritten_set(advice *a, const advice_rule *rule)
             continue;
         const uint64_t first = advice_value(a, set, TS_COLUMN_ADDRESS);
         const uint64_t to = advice_value(a, i, TS_COLUMN_ADDRESS);
-        const uint64_t size = a->ops[set].size;
-        if (!first || !size || to > first || first - to > op->size ||
-            op->size - (first - to) < size)
+        const uint64_t size = advice_size(a, &a->ops[set]);
+        if (!first || !size || to > first || first - to > advice_size(a, op) ||
+            advice_size(a, op) - (first - to) < size)
             continue;
         advice_mask_add(a, &mask, set);
         bytes += size;

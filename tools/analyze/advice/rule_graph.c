@@ -39,10 +39,10 @@ static bool can_be_captured(const advice_op *op)
     }
 }
 
-static uint32_t symbol_of(const advice_op *op)
+static uint32_t symbol_of(const advice *a, const advice_op *op)
 {
     uint32_t symbol = op->kind * UINT32_C(2654435761);
-    symbol = (symbol ^ op->launch) * UINT32_C(2246822519);
+    symbol = (symbol ^ advice_launch_id(a, op)) * UINT32_C(2246822519);
     return (symbol ^ op->stream) * UINT32_C(3266489917);
 }
 
@@ -86,7 +86,7 @@ static void list_steps(capture *c)
         const bool fits =
             !waits && launched[i] == 1 && can_be_captured(&a->ops[op]);
         const step one = { call,
-                           fits ? symbol_of(&a->ops[op]) | 1 : 0,
+                           fits ? symbol_of(a, &a->ops[op]) | 1 : 0,
                            n.file,
                            n.track,
                            0,
@@ -138,16 +138,26 @@ typedef struct symbol_count {
     uint32_t count, first;
 } symbol_count;
 
-static int by_symbol(const void *left, const void *right)
-{
-    const symbol_count *const a = left, *const b = right;
-    if (a->symbol != b->symbol) return a->symbol < b->symbol ? -1 : 1;
-    return (a->first > b->first) - (a->first < b->first);
-}
+// The symbols of some steps, in order of their first one.
+typedef struct symbol_counts {
+    symbol_count *list;
+    size_t count, room;
+    cli_map rows; // by symbol
+} symbol_counts;
 
-static uint64_t symbol_number(const void *of)
+static bool count_symbol(symbol_counts *all, uint32_t symbol, uint32_t at)
 {
-    return ((const symbol_count *)of)->symbol;
+    uint32_t row = cli_map_row(&all->rows, symbol);
+    if (row == CLI_NONE) {
+        row = (uint32_t)all->count;
+        if (!cli_grow(&all->list, &all->room, all->count + 1,
+                      sizeof *all->list) ||
+            !cli_map_set(&all->rows, symbol, row))
+            return false;
+        all->list[all->count++] = (symbol_count){ symbol, 0, at };
+    }
+    all->list[row].count++;
+    return true;
 }
 
 // Returns the rarest symbol that is frequent enough, which begins an iteration;
@@ -155,25 +165,18 @@ static uint64_t symbol_number(const void *of)
 static uint32_t anchor_of(const capture *c, size_t first, size_t end)
 {
     const uint32_t least = (uint32_t)advice_limit(c->a, c->rule, "count");
-    symbol_count *const all = calloc(end - first + 1, sizeof *all);
+    symbol_counts all = { 0 };
     symbol_count best = { 0 };
-    if (!all) return 0;
-    for (size_t i = first; i < end; i++) {
-        all[i - first].symbol = c->steps[i].symbol;
-        all[i - first].first = (uint32_t)(i - first);
-    }
-    cli_sort_by(all, end - first, sizeof *all, symbol_number, by_symbol);
-    for (size_t i = 0, next; i < end - first; i = next) {
-        for (next = i + 1;
-             next < end - first && all[next].symbol == all[i].symbol;)
-            next++;
-        all[i].count = (uint32_t)(next - i);
-        if (all[i].count >= least &&
-            (!best.count || all[i].count < best.count ||
-             (all[i].count == best.count && all[i].first < best.first)))
-            best = all[i];
-    }
-    free(all);
+    bool ok = end - first >= least; // else none is
+    for (size_t i = first; ok && i < end; i++)
+        ok = count_symbol(&all, c->steps[i].symbol, (uint32_t)(i - first));
+    // On a tie the first one is chosen: they are in this order.
+    for (size_t i = 0; ok && i < all.count; i++)
+        if (all.list[i].count >= least &&
+            (!best.count || all.list[i].count < best.count))
+            best = all.list[i];
+    free(all.list);
+    cli_map_close(&all.rows);
     return best.symbol;
 }
 

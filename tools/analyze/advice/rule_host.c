@@ -4,6 +4,7 @@
 #include "tools/analyze/figures/base/host_position.h"
 #include "tools/analyze/figures/base/groups.h"
 #include "tools/analyze/job/sums.h"
+#include "tools/cli/search.h"
 #include "tools/analyze/advice/rule.h"
 
 /* ---- host-bound ---------------------------------------------------------- */
@@ -164,36 +165,85 @@ static bool walk_path(advice *a, zone_parts *z)
     return walk(a, z, spans, a->part_count);
 }
 
-typedef struct thread_call {
-    advice_part at;
-    bool waits;
-} thread_call;
+typedef struct host_thread {
+    uint64_t key; // file and thread
+    uint32_t count, first;
+    uint32_t row; // in order of the first call
+} host_thread;
 
-static int by_place(const void *left, const void *right)
+static int by_key(const void *left, const void *right)
 {
-    const advice_part *const a = left, *const b = right;
-    if (a->file != b->file) return a->file < b->file ? -1 : 1;
-    if (a->thread != b->thread) return a->thread < b->thread ? -1 : 1;
-    return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
+    const host_thread *const a = left, *const b = right;
+    return (a->key > b->key) - (a->key < b->key);
 }
 
-static thread_call *list_calls(advice *a)
+static uint64_t thread_key(const advice *a, uint32_t call)
 {
-    advice_load_waits(a);
-    thread_call *const all = calloc(a->graph.call_count + 1, sizeof *all);
-    for (uint32_t i = 0; all && i < a->graph.call_count; i++) {
-        const ts_node n = advice_node(a, (uint32_t)a->op_count + i);
-        const advice_part at = { n.file, n.track, n.recorded_ns,
-                                 n.recorded_ns + n.duration_ns };
-        all[i].at = at;
+    const ts_node n = advice_node(a, call);
+    return (uint64_t)n.file << 32 | n.track;
+}
+
+// Counts the calls of each thread. `row_of` receives the row of each call.
+static bool count_calls(const advice *a, host_thread **threads, size_t *count,
+                        uint32_t *row_of)
+{
+    cli_map rows = { 0 };
+    size_t room = 0;
+    uint32_t row = CLI_NONE;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < a->graph.call_count; i++) {
+        const uint64_t key = thread_key(a, (uint32_t)a->op_count + i);
+        if (row == CLI_NONE || (*threads)[row].key != key)
+            row = cli_map_row(&rows, key);
+        if (row == CLI_NONE) {
+            row = (uint32_t)*count;
+            ok = cli_grow(threads, &room, *count + 1, sizeof **threads) &&
+                 cli_map_set(&rows, key, row);
+            if (ok) (*threads)[(*count)++] = (host_thread){ key, 0, 0, row };
+        }
+        if (ok) (*threads)[row].count++;
+        row_of[i] = row;
     }
-    for (size_t i = 0; all && i < a->wait_count; i++) {
-        thread_call *const call = &all[a->waits[i].call - a->op_count];
-        call->waits = true;
-        call->at.to_ns = a->waits[i].end_ns;
+    cli_map_close(&rows);
+    return ok;
+}
+
+// Lists the calls by file and thread, then in order of start, which is that of
+// their numbers. Returns NULL if memory runs out.
+static uint32_t *list_calls(const advice *a)
+{
+    const uint32_t calls = a->graph.call_count;
+    uint32_t *order = malloc(((size_t)calls + 1) * sizeof *order);
+    uint32_t *const row_of = malloc(((size_t)calls + 1) * sizeof *row_of);
+    host_thread *threads = NULL;
+    size_t count = 0;
+    bool ok = order && row_of && count_calls(a, &threads, &count, row_of);
+    uint32_t *const next = ok ? malloc((count + 1) * sizeof *next) : NULL;
+    ok = ok && next;
+    if (ok && count > 1) qsort(threads, count, sizeof *threads, by_key);
+    uint32_t sum = 0;
+    for (size_t i = 0; ok && i < count; i++) {
+        next[threads[i].row] = sum;
+        sum += threads[i].count;
     }
-    if (all) cli_sort(all, a->graph.call_count, sizeof *all, by_place);
-    return all;
+    for (uint32_t i = 0; ok && i < calls; i++)
+        order[next[row_of[i]]++] = (uint32_t)a->op_count + i;
+    free(next);
+    free(row_of);
+    free(threads);
+    if (ok) return order;
+    free(order);
+    return NULL;
+}
+
+// Returns the wait of a call; NULL: it does not wait.
+static const advice_wait *wait_of(const advice *a, uint32_t call)
+{
+    size_t low = 0, high = a->wait_count;
+    while (low < high)
+        cli_halve(&low, &high, a->waits[cli_middle(low, high)].call < call);
+    return low < a->wait_count && a->waits[low].call == call ? &a->waits[low]
+                                                             : NULL;
 }
 
 // Collects all host time of threads with calls, except waits. Faster host code
@@ -201,24 +251,35 @@ static thread_call *list_calls(advice *a)
 // would take its place.
 static bool walk_threads(advice *a, zone_parts *z)
 {
-    thread_call *const calls = list_calls(a);
-    inside_span *const spans =
-        calloc((size_t)a->graph.call_count + 1, sizeof *spans);
-    size_t count = 0;
-    const thread_call *before = NULL; // previous call of the same thread
-    for (uint32_t i = 0; calls && spans && i < a->graph.call_count; i++) {
-        advice_part part = calls[i].at;
-        if (before &&
-            (before->at.file != part.file || before->at.thread != part.thread))
-            before = NULL;
-        if (before) part.from_ns = before->at.to_ns;
-        if (calls[i].waits) part.to_ns = calls[i].at.from_ns;
-        spans[count] = span_of(&part, count);
-        count += part.to_ns > part.from_ns;
-        before = &calls[i];
-    }
+    advice_load_waits(a);
+    uint32_t *const calls = a->failed ? NULL : list_calls(a);
+    inside_span *spans = NULL;
+    size_t count = 0, room = 0;
+    advice_part before = { 0 }; // previous call of the same thread
     if (!calls) a->failed = true;
+    for (uint32_t i = 0; !a->failed && i < a->graph.call_count; i++) {
+        const ts_node n = advice_node(a, calls[i]);
+        const advice_wait *const wait = wait_of(a, calls[i]);
+        const int64_t end = wait ? wait->end_ns : n.recorded_ns + n.duration_ns;
+        const bool follows =
+            i && before.file == n.file && before.thread == n.track;
+        const advice_part part = { n.file, n.track,
+                                   follows ? before.to_ns : n.recorded_ns,
+                                   wait ? n.recorded_ns : end };
+        before = (advice_part){ n.file, n.track, n.recorded_ns, end };
+        if (part.to_ns <= part.from_ns) continue;
+        if (cli_grow(&spans, &room, count + 1, sizeof *spans)) {
+            spans[count] = span_of(&part, count);
+            count++;
+        } else {
+            a->failed = true;
+        }
+    }
     free(calls);
+    if (a->failed || !count) {
+        free(spans);
+        return !a->failed;
+    }
     return walk(a, z, spans, count) && !a->failed;
 }
 

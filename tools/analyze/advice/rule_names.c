@@ -31,9 +31,10 @@ static answers answers_open(advice *a)
 static bool is_named(const advice *a, answers *all, uint32_t op,
                      const char *const *words)
 {
-    const size_t at = a->ops[op].file * all->stride + a->ops[op].launch;
+    const size_t at =
+        a->ops[op].file * all->stride + advice_launch_id(a, &a->ops[op]);
     if (!is_kernel(a, op) || !all->of) return false;
-    if (a->ops[op].launch >= all->stride)
+    if (advice_launch_id(a, &a->ops[op]) >= all->stride)
         return advice_has_word(advice_raw_name(a, op), words);
     if (!all->of[at])
         all->of[at] = advice_has_word(advice_raw_name(a, op), words) ? 2 : 1;

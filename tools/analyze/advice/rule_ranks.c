@@ -96,13 +96,13 @@ static int64_t *without_waiting(advice *a, uint64_t least, advice_mask *mask,
         const int64_t length = advice_length(&a->ops[i]);
         durations[i] = length > 0 ? length : 0;
         // Collectives of unknown size are not comparable.
-        if (!advice_communicates(&a->ops[i]) || !a->ops[i].size ||
+        if (!advice_communicates(&a->ops[i]) || !advice_size(a, &a->ops[i]) ||
             has_rendezvous(a, i))
             continue;
         const alike one = { a->ops[i].file,
                             advice_value(a, i, TS_COLUMN_NAME),
                             advice_value(a, i, TS_COLUMN_COMMUNICATOR),
-                            a->ops[i].size,
+                            advice_size(a, &a->ops[i]),
                             durations[i],
                             i };
         list[count++] = one;

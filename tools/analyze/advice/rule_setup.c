@@ -81,24 +81,25 @@ void rule_module_load(advice *a, const advice_rule *rule)
 
 /* ---- slow-first-launch --------------------------------------------------- */
 
-typedef struct named_call {
-    uint32_t file, launch; // file and launch of its first kernel
-    uint32_t call, op;
-    int64_t ns;
-} named_call;
+typedef struct named_kernel {
+    uint32_t file, name;
+    uint32_t call, op; // its first launch
+    int64_t ns;        // of that call
+    int64_t later_ns;  // of the shortest later one; INT64_MAX: there is none
+} named_kernel;
 
-static int by_kernel(const void *left, const void *right)
+typedef struct named_kernels {
+    named_kernel *list;
+    size_t count, room;
+    cli_map rows; // by file and name
+    int64_t usual_ns;
+} named_kernels;
+
+static int by_name(const void *left, const void *right)
 {
-    const named_call *const a = left, *const b = right;
+    const named_kernel *const a = left, *const b = right;
     if (a->file != b->file) return a->file < b->file ? -1 : 1;
-    if (a->launch != b->launch) return a->launch < b->launch ? -1 : 1;
-    return (a->call > b->call) - (a->call < b->call);
-}
-
-static uint64_t kernel_of(const void *of)
-{
-    const named_call *const call = of;
-    return (uint64_t)call->file << 32 | call->launch;
+    return (a->name > b->name) - (a->name < b->name);
 }
 
 static uint32_t name_id(const advice *a, uint32_t op)
@@ -107,69 +108,80 @@ static uint32_t name_id(const advice *a, uint32_t op)
     return l ? l->name : 0;
 }
 
-// Lists the calls that launched a kernel, by kernel and time.
-static named_call *list_calls(advice *a, size_t *count)
+// Returns the kernel that a call launched first, or TS_NODE_NONE.
+static uint32_t launched_by(const advice *a, uint32_t call)
+{
+    const uint32_t op = a->call_op[call - a->op_count];
+    return op != TS_NODE_NONE && a->ops[op].kind == TS_EVENT_KERNEL
+               ? op
+               : TS_NODE_NONE;
+}
+
+// Adds a launch. They come in order of time.
+static bool add_launch(const advice *a, named_kernels *all, uint32_t call,
+                       int64_t ns)
+{
+    const uint32_t op = launched_by(a, call);
+    const uint32_t file = a->ops[op].file, name = name_id(a, op);
+    const uint64_t key = (uint64_t)file << 32 | name;
+    const uint32_t row = cli_map_row(&all->rows, key);
+    if (row != CLI_NONE) {
+        if (ns < all->list[row].later_ns) all->list[row].later_ns = ns;
+        return true;
+    }
+    if (!cli_grow(&all->list, &all->room, all->count + 1, sizeof *all->list) ||
+        !cli_map_set(&all->rows, key, (uint32_t)all->count))
+        return false;
+    all->list[all->count++] =
+        (named_kernel){ file, name, call, op, ns, INT64_MAX };
+    return true;
+}
+
+// Lists the kernels, by name, with how long their launches took.
+static void list_kernels(advice *a, named_kernels *all)
 {
     advice_load_waits(a);
-    named_call *const all = calloc(a->graph.call_count + 1, sizeof *all);
-    *count = 0;
-    for (uint32_t i = 0; all && a->call_op && i < a->graph.call_count; i++) {
-        const uint32_t op = a->call_op[i];
-        if (op == TS_NODE_NONE || a->ops[op].kind != TS_EVENT_KERNEL) continue;
-        const uint32_t call = (uint32_t)a->op_count + i;
-        const named_call one = { a->ops[op].file, name_id(a, op), call, op,
-                                 advice_node(a, call).duration_ns };
-        all[(*count)++] = one;
+    const uint32_t first = (uint32_t)a->op_count;
+    const uint32_t end = first + a->graph.call_count;
+    int64_t sum = 0, count = 0, low = 0, low_count = 0;
+    for (uint32_t i = first; !a->failed && i < end; i++) {
+        if (launched_by(a, i) == TS_NODE_NONE) continue;
+        const int64_t ns = advice_node(a, i).duration_ns;
+        a->failed = !add_launch(a, all, i, ns);
+        sum += ns;
+        count++;
     }
-    if (!all) a->failed = true;
-    if (all) cli_sort_by(all, *count, sizeof *all, kernel_of, by_kernel);
-    return all;
-}
-
-static int64_t shortest_later(const named_call *all, size_t first, size_t end)
-{
-    int64_t least = INT64_MAX;
-    for (size_t i = first + 1; i < end; i++)
-        if (all[i].ns < least) least = all[i].ns;
-    return least;
-}
-
-static int64_t usual_of(const named_call *all, size_t count)
-{
     // Take the mean of the values below the mean, which limits the influence of
     // long first launches.
-    int64_t sum = 0, low = 0, number = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += all[i].ns;
-    const int64_t mean = count ? sum / (int64_t)count : 0;
-    for (size_t i = 0; i < count; i++)
-        if (all[i].ns <= mean) {
-            low += all[i].ns;
-            number++;
-        }
-    return number ? low / number : 0;
+    const int64_t mean = count ? sum / count : 0;
+    for (uint32_t i = first; !a->failed && i < end; i++) {
+        if (launched_by(a, i) == TS_NODE_NONE) continue;
+        const int64_t ns = advice_node(a, i).duration_ns;
+        if (ns > mean) continue;
+        low += ns;
+        low_count++;
+    }
+    all->usual_ns = low_count ? low / low_count : 0;
+    if (all->count > 1)
+        qsort(all->list, all->count, sizeof *all->list, by_name);
 }
 
 void rule_slow_first_launch(advice *a, const advice_rule *rule)
 {
-    size_t count;
-    named_call *const all = list_calls(a, &count);
-    if (!all) return;
-    const int64_t usual = usual_of(all, count);
+    named_kernels all = { 0 };
+    list_kernels(a, &all);
+    const int64_t usual = all.usual_ns;
     const int64_t least = advice_limit(a, rule, "time");
     advice_spans spans = { 0 };
-    const named_call *longest = NULL;
-    for (size_t first = 0, end; first < count; first = end) {
-        for (end = first + 1; end < count && all[end].file == all[first].file &&
-                              all[end].launch == all[first].launch;)
-            end++;
-        int64_t later = shortest_later(all, first, end);
-        if (later > usual) later = usual;
-        if (all[first].ns - later < least) continue;
-        const ts_node n = advice_node(a, all[first].call);
+    const named_kernel *longest = NULL;
+    for (size_t i = 0; !a->failed && i < all.count; i++) {
+        const named_kernel *const k = &all.list[i];
+        const int64_t later = k->later_ns < usual ? k->later_ns : usual;
+        if (k->ns - later < least) continue;
+        const ts_node n = advice_node(a, k->call);
         advice_span_add(a, &spans, n.file, n.track, n.recorded_ns + later,
                         n.recorded_ns + n.duration_ns);
-        if (!longest || all[first].ns > longest->ns) longest = &all[first];
+        if (!longest || k->ns > longest->ns) longest = k;
     }
     if (longest && (int64_t)spans.count >= advice_limit(a, rule, "count")) {
         const ts_text name = advice_label(a, longest->op);
@@ -196,5 +208,6 @@ void rule_slow_first_launch(advice *a, const advice_rule *rule)
                    "replay in which these calls take as long as the others");
     }
     free(spans.list);
-    free(all);
+    free(all.list);
+    cli_map_close(&all.rows);
 }

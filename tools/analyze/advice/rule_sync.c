@@ -72,7 +72,8 @@ void rule_blocking_readback(advice *a, const advice_rule *rule)
     for (size_t i = 0; i < a->wait_count; i++) {
         const advice_wait *const w = &a->waits[i];
         if (w->final || w->last == TS_NODE_NONE ||
-            !is_copy_to_host(&a->ops[w->last]) || a->ops[w->last].size > most)
+            !is_copy_to_host(&a->ops[w->last]) ||
+            advice_size(a, &a->ops[w->last]) > most)
             continue;
         add_wait(a, &sum, w, w->start_ns);
         copies += w->last != last;

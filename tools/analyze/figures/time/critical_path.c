@@ -282,6 +282,13 @@ static void mark(const ts_replay *model, ts_cost cost, bool *operations)
                                                : op.kind == TS_EVENT_COLLECTIVE;
 }
 
+// Whether a category is the cost of operations, not of what is between them.
+static bool is_of_operations(ts_cost cost)
+{
+    return cost == TS_COST_COMPUTE || cost == TS_COST_COPY ||
+           cost == TS_COST_COMMUNICATION;
+}
+
 static bool change_for(ts_cost cost, const bool *operations, ts_change *change)
 {
     const ts_ratio nothing = { 0, 1 };
@@ -312,7 +319,7 @@ bool path_without(path_result *r, ts_replay *model)
     for (int i = 0; ok && i < TS_COST_LIMIT; i++) {
         ts_change change;
         if (!r->cost_ns[i]) continue;
-        mark(model, (ts_cost)i, operations);
+        if (is_of_operations((ts_cost)i)) mark(model, (ts_cost)i, operations);
         if (change_for((ts_cost)i, operations, &change))
             ok = model_run(model, &change, 1, &r->free[i]);
         // A run with less work may end later, because other work may come
