@@ -117,17 +117,18 @@ static uint32_t zone_row(collecting *c, uint32_t node)
 
 static bool add_operation(collecting *c, uint32_t index, const ts_operation *o)
 {
-    size_t launches, stacks;
-    const uint64_t *const launch =
-        analyze_column(&c->s->job, o->file, TS_COLUMN_LAUNCH, &launches);
+    size_t stacks;
+    const analyze_values *const launch =
+        analyze_column(&c->s->job, o->file, TS_COLUMN_LAUNCH);
     const uint32_t *const stack = analyze_stacks(&c->s->job, o->file, &stacks);
     const diff_one one = {
         o->recorded_start_ns, o->recorded_end_ns - o->recorded_start_ns,
         c->s->steps.count ? c->s->steps.of[index] : TS_NODE_NONE, o->file, index
     };
     if (!add(c, name_row(c, c->s->names.of[index]), &one)) return false;
-    if (o->kind == TS_EVENT_KERNEL && launch && o->row < launches &&
-        !add(c, config_row(c, o, (uint32_t)launch[o->row]), &one))
+    if (o->kind == TS_EVENT_KERNEL &&
+        !add(c, config_row(c, o, (uint32_t)analyze_value(launch, o->row)),
+             &one))
         return false;
     if (stack && o->row < stacks && stack[o->row] &&
         !add(c, stack_row(c, o->file, stack[o->row]), &one))

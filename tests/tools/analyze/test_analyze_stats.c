@@ -37,6 +37,53 @@ static void expect_sum(const stats_group *g, uint64_t count, int64_t total,
     assert_int_equal(most, g->most_ns);
 }
 
+/* ---- Columns ------------------------------------------------------------- */
+
+// Writes copies of the given sizes and opens the trace.
+static void copies_of(scene *x, const uint64_t *sizes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const ts_writer_value value = { TS_COLUMN_SIZE, sizes[i] };
+        ts_writer_event(x->s.writer, TS_EVENT_MEMCPY, S0, 100 * i, 10, &value,
+                        1);
+    }
+    story_open(&x->s, &x->job, false);
+}
+
+UNIT_TEST(a_column_has_all_values_in_as_many_bytes_as_they_need)
+{
+    static const uint64_t largest[] = {
+        1,       UINT8_MAX,  UINT8_MAX + 1, UINT16_MAX,
+        1 << 16, UINT32_MAX, 1ull << 32,    UINT64_MAX,
+    };
+    static const size_t bytes[] = { 1, 1, 2, 2, 4, 4, 8, 8 };
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+        scene x = { .s = story_begin() };
+        const uint64_t sizes[] = { 0, largest[i], largest[i] / 2 };
+        copies_of(&x, sizes, 3);
+        const analyze_values *const v =
+            analyze_column(&x.job, 0, TS_COLUMN_SIZE);
+        assert_non_null(v);
+        assert_int_equal(3, v->count);
+        assert_int_equal(bytes[i], v->size);
+        for (size_t k = 0; k < 3; k++)
+            assert_true(analyze_value(v, k) == sizes[k]);
+        assert_true(analyze_value(v, 3) == 0);
+        assert_ptr_equal(v, analyze_column(&x.job, 0, TS_COLUMN_SIZE));
+        close_scene(&x);
+    }
+}
+
+UNIT_TEST(a_column_of_zeros_takes_no_memory)
+{
+    static const uint64_t sizes[2];
+    scene x = { .s = story_begin() };
+    copies_of(&x, sizes, 2);
+    assert_null(analyze_column(&x.job, 0, TS_COLUMN_SIZE));
+    assert_true(analyze_value(NULL, 0) == 0);
+    close_scene(&x);
+}
+
 /* ---- Kernels ------------------------------------------------------------- */
 
 UNIT_TEST(kernels_of_one_name_are_summed_over_streams_and_devices)

@@ -10,9 +10,7 @@
 static uint64_t value_at(const advice *a, uint32_t file, uint32_t row,
                          ts_column column)
 {
-    size_t count;
-    const uint64_t *const values = analyze_column(a->job, file, column, &count);
-    return values && row < count ? values[row] : 0;
+    return analyze_value(analyze_column(a->job, file, column), row);
 }
 
 uint64_t advice_value(const advice *a, uint32_t op, ts_column column)
@@ -273,20 +271,20 @@ static bool load_path(advice *a)
 {
     ts_path path = { 0 };
     const size_t nodes = a->op_count + a->graph.call_count;
-    a->path_ns = calloc(nodes + 1, sizeof *a->path_ns);
-    a->wait_ns = calloc(nodes + 1, sizeof *a->wait_ns);
+    a->path_ns = calloc(a->op_count + 1, sizeof *a->path_ns);
+    a->spent_ns = calloc(nodes + 1, sizeof *a->spent_ns);
     if (!a->stuck && ts_replay_path(a->model, &path) != TS_OK) return false;
     a->assumed_ns = path.assumed_ns;
     a->parts = calloc(path.count + 1, sizeof *a->parts);
-    if (!a->path_ns || !a->wait_ns || !a->parts) return false;
+    if (!a->path_ns || !a->spent_ns || !a->parts) return false;
     for (size_t i = 0; i < path.count; i++) {
         const ts_path_part *const part = &path.parts[i];
         ts_node node;
         uint32_t owner = part->node;
         if (ts_replay_node(a->model, owner, &node)) owner = node.owner;
-        if (owner < nodes)
-            (part->waits ? a->wait_ns : a->path_ns)[owner] +=
-                part->end_ns - part->start_ns;
+        const int64_t length = part->end_ns - part->start_ns;
+        if (owner < nodes) a->spent_ns[owner] += length;
+        if (owner < a->op_count && !part->waits) a->path_ns[owner] += length;
         if (part->cost == TS_COST_HOST) keep_part(a, part);
     }
     merge_parts(a);
@@ -341,7 +339,7 @@ void advice_close(advice *a)
     free(a->ops);
     free(a->devices);
     free(a->path_ns);
-    free(a->wait_ns);
+    free(a->spent_ns);
     free(a->parts);
     free(a->calls);
     free(a->waits);

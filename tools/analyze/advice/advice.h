@@ -84,8 +84,10 @@ typedef struct advice {
     int64_t makespan_ns;
     int64_t assumed_ns; // assumed delays on its critical path: see ts_path
     bool stuck;         // operations wait in a cycle: the model has no times
-    int64_t *path_ns;   // time of each operation and call on the critical path
-    int64_t *wait_ns;   // waiting time on the path directly before each begins
+    int64_t *path_ns;   // time of each operation on the critical path
+    // The same of each operation and call, with the waiting time on the path
+    // directly before it begins.
+    int64_t *spent_ns;
     advice_part *parts; // disjoint; sorted by file, thread, time
     size_t part_count;
     advice_part longest; // the longest part, before adjoining ones were merged

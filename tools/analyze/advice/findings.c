@@ -98,10 +98,10 @@ int64_t advice_path_of(const advice *a, const advice_mask *mask)
     uint32_t call = TS_NODE_NONE;
     for (uint32_t i = 0; mask->means && i < a->op_count; i++) {
         if (!mask->means[i]) continue;
-        sum += a->path_ns[i] + a->wait_ns[i];
+        sum += a->spent_ns[i];
         // The operations of one call are mostly adjacent.
         if (a->ops[i].call != call && a->ops[i].call != TS_NODE_NONE)
-            sum += a->path_ns[a->ops[i].call] + a->wait_ns[a->ops[i].call];
+            sum += a->spent_ns[a->ops[i].call];
         call = a->ops[i].call;
     }
     return sum < a->makespan_ns ? sum : a->makespan_ns;

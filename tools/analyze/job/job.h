@@ -115,13 +115,30 @@ ts_text analyze_selected(analyze_job *job);
 */
 ts_replay *analyze_model(analyze_job *job);
 
+// A column of all GPU operations of a file, which are as wide as the largest
+// value needs.
+typedef struct analyze_values {
+    const void *data; // private, as is `size`: 1, 2, 4 or 8 bytes
+    size_t count, size;
+} analyze_values;
 /*
-    Returns one column of all GPU operations of a file, indexed by
-    ts_operation.row, with `count` values. Values from damaged chunks are 0.
-    Returns NULL if all values are 0 or memory runs out.
+    Returns one column of all GPU operations of a file. Values from damaged
+    chunks are 0. Returns NULL if all values are 0 or memory runs out.
 */
-const uint64_t *analyze_column(analyze_job *job, uint32_t file,
-                               ts_column column, size_t *count);
+const analyze_values *analyze_column(analyze_job *job, uint32_t file,
+                                     ts_column column);
+// Returns the value of an operation by its ts_operation.row; 0 past the end, or
+// if `values` is NULL.
+static inline uint64_t analyze_value(const analyze_values *values, size_t row)
+{
+    if (!values || row >= values->count) return 0;
+    switch (values->size) {
+    case 1: return ((const uint8_t *)values->data)[row];
+    case 2: return ((const uint16_t *)values->data)[row];
+    case 4: return ((const uint32_t *)values->data)[row];
+    default: return ((const uint64_t *)values->data)[row];
+    }
+}
 // Returns, in the same form, the stack that launched each operation: its own
 // stack, else that of its call. (The innermost zone is the column
 // TS_COLUMN_SITE, which recorders and importers both fill.)

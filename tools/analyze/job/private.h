@@ -12,7 +12,7 @@ typedef struct analyze_loaded { // loaded data of one file
     size_t operations;
     bool counted;
     bool tried[TS_COLUMN_LIMIT];
-    uint64_t *columns[TS_COLUMN_LIMIT];
+    analyze_values columns[TS_COLUMN_LIMIT]; // data NULL: all 0
     bool tried_stacks;
     uint32_t *stacks;
 } analyze_loaded;

@@ -28,13 +28,11 @@ static uint32_t launch_zone(void *user, uint32_t operation)
 {
     path_topic *const a = user;
     ts_operation op;
-    size_t count = 0;
     if (!ts_replay_operation(a->replay, operation, &op)) return TS_NODE_NONE;
-    const uint64_t *const sites =
-        analyze_column(a->job, op.file, TS_COLUMN_SITE, &count);
-    if (!sites || op.row >= count || !sites[op.row]) return TS_NODE_NONE;
-    return names_add(&a->names, a->replay, op.file, TS_EVENT_ZONE,
-                     (uint32_t)sites[op.row]);
+    const uint32_t site = (uint32_t)analyze_value(
+        analyze_column(a->job, op.file, TS_COLUMN_SITE), op.row);
+    if (!site) return TS_NODE_NONE;
+    return names_add(&a->names, a->replay, op.file, TS_EVENT_ZONE, site);
 }
 
 // Returns the category without which the run would be shortest.

@@ -120,22 +120,21 @@ uint64_t *topic_column(analyze_job *job, const ts_replay *replay,
                        ts_column column, bool *ok)
 {
     const uint32_t count = ts_replay_graph(replay).operation_count;
-    const uint64_t *values = NULL;
-    size_t rows = 0;
+    const analyze_values *values = NULL;
     uint32_t file = UINT32_MAX;
     bool any = false;
     ts_operation op;
     for (uint32_t i = 0; i < job->file_count && !any; i++)
-        any = analyze_column(job, i, column, &rows);
+        any = analyze_column(job, i, column) != NULL;
     if (!any) return NULL;
     uint64_t *const all = calloc((size_t)count + 1, sizeof *all);
     *ok = all;
     for (uint32_t i = 0; all && ts_replay_operation(replay, i, &op); i++) {
         if (op.file != file) {
             file = op.file;
-            values = analyze_column(job, file, column, &rows);
+            values = analyze_column(job, file, column);
         }
-        if (values && op.row < rows) all[i] = values[op.row];
+        all[i] = analyze_value(values, op.row);
     }
     return all;
 }

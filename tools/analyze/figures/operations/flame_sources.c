@@ -38,11 +38,11 @@ static uint32_t label_name(gather *g, const ts_operation *o)
 // with a known call only.
 static bool look_at_file(gather *g, ts_replay *replay, uint32_t file)
 {
-    size_t stack_count, site_count, count = 0, room = 0;
+    size_t stack_count, count = 0, room = 0;
     const uint32_t *const stacks =
         g->use_stacks ? analyze_stacks(g->job, file, &stack_count) : NULL;
-    const uint64_t *const sites =
-        analyze_column(g->job, file, TS_COLUMN_SITE, &site_count);
+    const analyze_values *const sites =
+        analyze_column(g->job, file, TS_COLUMN_SITE);
     ts_reader *const reader = analyze_reader(g->job, file);
     paths_query *queries = NULL;
     ts_replay_file of = { 0 };
@@ -77,8 +77,9 @@ static bool look_at_file(gather *g, ts_replay *replay, uint32_t file)
     for (size_t i = 0; ok && ts_replay_operation(replay, i, &o); i++) {
         if (o.file != file || !is_work(o.kind) || g->nodes[i] != PATHS_ROOT)
             continue;
-        if (!sites || o.row >= site_count || !sites[o.row]) continue;
-        const uint32_t name = paths_site(g->p, reader, (uint32_t)sites[o.row]);
+        const uint32_t site = (uint32_t)analyze_value(sites, o.row);
+        if (!site) continue;
+        const uint32_t name = paths_site(g->p, reader, site);
         if (name != CLI_NONE) g->nodes[i] = paths_child(g->p, PATHS_ROOT, name);
         ok = name != CLI_NONE && g->nodes[i] != CLI_NONE;
     }

@@ -109,7 +109,6 @@ static bool sum_names(zones *z, const int64_t *own, bool gpu)
 static bool take_file(zones *z, const ts_replay *replay, uint32_t file,
                       zone_lookup *a, int64_t **own, uint32_t *own_count)
 {
-    size_t count;
     ts_operation o;
     a->count = 0;
     if (!gather(z, replay, file, a)) return false;
@@ -121,8 +120,8 @@ static bool take_file(zones *z, const ts_replay *replay, uint32_t file,
            (z->paths.node_count - *own_count) * sizeof *more);
     *own = more;
     *own_count = z->paths.node_count;
-    const uint64_t *const sites =
-        analyze_column(z->job, file, TS_COLUMN_SITE, &count);
+    const analyze_values *const sites =
+        analyze_column(z->job, file, TS_COLUMN_SITE);
     for (size_t i = 0; i < a->count; i++) {
         const paths_query *const q = &a->queries[i];
         if (!ts_replay_operation(replay, q->owner, &o)) continue;
@@ -130,8 +129,7 @@ static bool take_file(zones *z, const ts_replay *replay, uint32_t file,
         z->gpu_all_ns += ns;
         if (q->node != PATHS_ROOT)
             (*own)[q->node] += ns;
-        else if (!add_by_site(z, *own, file,
-                              sites && o.row < count ? sites[o.row] : 0, ns))
+        else if (!add_by_site(z, *own, file, analyze_value(sites, o.row), ns))
             return false;
     }
     return true;
@@ -171,13 +169,13 @@ static bool name_sites(zones *z)
 {
     for (uint32_t f = 0; f < z->job->file_count; f++) {
         const ts_reader *const reader = analyze_reader(z->job, f);
-        size_t count;
-        const uint64_t *const sites =
-            analyze_column(z->job, f, TS_COLUMN_SITE, &count);
+        const analyze_values *const sites =
+            analyze_column(z->job, f, TS_COLUMN_SITE);
         uint64_t last = 0;
-        for (size_t i = 0; sites && i < count; i++) {
-            if (sites[i] == last) continue;
-            last = sites[i];
+        for (size_t i = 0; sites && i < sites->count; i++) {
+            const uint64_t site = analyze_value(sites, i);
+            if (site == last) continue;
+            last = site;
             if (last &&
                 paths_site(&z->paths, reader, (uint32_t)last) == CLI_NONE)
                 return false;
