@@ -1445,11 +1445,18 @@ typedef enum ts_state {
     wait of no duration was delayed by its event or its predecessor, not by its
     call.
 
-    UNEXPLAINED     There is no culprit, or it was done long before X began:
-                    longer than TS_TIMELINE_SLOW_NS and 8 times the median
-                    launch latency of the device. A call is done at its end;
-                    its delay must also exceed the time from the start of the
-                    gap to the call.
+    LATE_START      X was ready long before it began: its launch and the culprit
+                    were done longer before than TS_TIMELINE_SLOW_NS and 8 times
+                    the median launch latency of the device. So the device, its
+                    driver, or the thread of a device in software began it late.
+                    A call is done at its end; its delay must also exceed the
+                    time from the start of the gap to the call.
+    UNEXPLAINED     There is no culprit; or the same, but the record does not
+                    prove that X was ready: its call or enqueue time is not
+                    known, an edge on the way is inferred, records were lost,
+                    or waits are not recorded. They are if the trace has event
+                    waits or dependencies, and the records of all waits, or if
+                    the device has a single stream.
     X's own call takes the place of work that was done before the call began, or
     that was done too long ago if the call was not.
     If the culprit is the call that launched X:
@@ -1477,14 +1484,15 @@ typedef enum ts_state {
     X(COLLECTIVE, 4, "collective") \
     X(HOST_SYNC, 5, "host_sync") \
     X(QUEUE_FULL, 6, "queue_full") \
-    X(UNEXPLAINED, 7, "unexplained")
+    X(UNEXPLAINED, 7, "unexplained") \
+    X(LATE_START, 8, "late_start")
 
 typedef enum ts_idle {
 #define TS__X(name, value, text) TS_IDLE_##name = value,
     TS_IDLES(TS__X)
 #undef TS__X
 } ts_idle;
-#define TS_IDLE_LIMIT 8
+#define TS_IDLE_LIMIT 9
 enum { TS_TIMELINE_SLOW_NS = 20000 };
 
 // Kinds of work, in order of precedence: see ts_timeline_figures.only_ns.
@@ -17764,9 +17772,10 @@ TS_API const char *ts_cost_name(uint32_t cost)
 
 typedef struct ts__tl_device {
     ts_timeline_figures figures;
-    int64_t slow_ns;   // work that begins later than this had another cause
-    int64_t launch_ns; // median launch latency; 0: unknown
-    uint32_t first;    // index of its first operation in ts_timeline.by_device
+    int64_t slow_ns;    // work that begins later than this had another cause
+    int64_t launch_ns;  // median launch latency; 0: unknown
+    bool records_waits; // see TS_IDLE_LATE_START
+    uint32_t first;     // index of its first operation in ts_timeline.by_device
     int64_t start_ns, end_ns; // span of its work; equal: it has none
     // Begin of its first work in the window of an overview; TS__NO_TIME: none.
     int64_t own_ns;
@@ -18824,6 +18833,38 @@ static bool ts__tl_is_slow(const ts__tl_device *d, const ts_gap *gap,
     return ready < gap->end_ns && gap->end_ns - ready > d->slow_ns;
 }
 
+// Whether the trace of a device records what its work waits for.
+static bool ts__tl_records_waits(const ts_timeline *t, const ts__tl_device *d)
+{
+    const ts_timeline_figures *const f = &d->figures;
+    const ts_reader *const reader = ts__replay_file(t->replay, f->file)->reader;
+    const ts_info *const info = ts_reader_info(reader);
+    if (info->lost || t->replay->stats.missing_records) return false;
+    if (info->counts[TS_EVENT_EVENT_WAIT] || info->counts[TS_EVENT_DEPENDENCY])
+        return true;
+    size_t streams = 0;
+    ts_track stream, above;
+    for (size_t i = 0; ts_reader_track_at(reader, i, &stream); i++) {
+        above = stream;
+        for (int n = 0; n < 8 && above.id != f->track &&
+                        ts_reader_track(reader, above.parent, &above);)
+            n++;
+        streams += stream.type == TS_TRACK_STREAM && above.id == f->track;
+    }
+    return f->track && streams == 1;
+}
+
+// Returns the cause of a gap whose operation began long after all that it is
+// known to have waited for.
+static ts_idle ts__tl_cause_late(const ts_timeline *t, const ts__tl_device *d,
+                                 const ts_gap *gap)
+{
+    const int64_t issue = ts__tl_issue(t, gap->operation);
+    return d->records_waits && !gap->inferred && ts__tl_is_slow(d, gap, issue)
+               ? TS_IDLE_LATE_START
+               : TS_IDLE_UNEXPLAINED;
+}
+
 // Returns the cause of a gap whose operation waited for its call.
 static ts_idle ts__tl_cause_call(const ts_timeline *t, const ts__tl_device *d,
                                  ts_gap *gap)
@@ -18840,7 +18881,7 @@ static ts_idle ts__tl_cause_call(const ts_timeline *t, const ts__tl_device *d,
     }
     const int64_t late = made - gap->start_ns;
     if (ts__tl_is_slow(d, gap, done) && gap->end_ns - done > late)
-        return TS_IDLE_UNEXPLAINED;
+        return ts__tl_cause_late(t, d, gap);
     if (late <= 0) return TS_IDLE_LAUNCH_LATENCY;
     if (call == TS_NODE_NONE) return TS_IDLE_HOST_LATE;
     const ts__tl_block *longest[TS__BLOCKS];
@@ -18870,7 +18911,7 @@ static ts_idle ts__tl_cause_work(const ts_timeline *t, const ts__tl_device *d,
     if (late || ts__tl_is_slow(d, gap, done)) {
         if (call == TS_NODE_NONE ||
             (!late && ts__tl_is_slow(d, gap, ts__tl_finish(t, call))))
-            return TS_IDLE_UNEXPLAINED;
+            return ts__tl_cause_late(t, d, gap);
         gap->culprit = call; // it took as long, or began later
         gap->edge = TS_EDGE_LAUNCH;
         gap->inferred = false;
@@ -19002,6 +19043,7 @@ static ts_result ts__tl_devices(ts_timeline *t)
     for (size_t i = 0; i < t->devices.count; i++) {
         ts__tl_device *const d = ts__tl_device_at(t, i);
         if (!ts__tl_sweep_device(t, i)) return TS_ERR_MEMORY;
+        d->records_waits = d->gap_count && ts__tl_records_waits(t, d);
         for (size_t k = 0; k < d->gap_count; k++)
             ts__tl_charge(t, d, (ts_gap *)t->gaps.data + d->gap_first + k);
         if (!t->reach && !ts__tl_adds_up(&d->figures)) return TS_ERR_CORRUPT;

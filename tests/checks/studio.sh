@@ -30,7 +30,7 @@ check "studio: causes of idle time are in the words of ts-analyze" sh -c '
         tools/analyze/topics/idle.c >$0.analyze
     sed -n "/causeWords:/,/};/s/.*: .\(.*\).,$/\1/p" \
         tools/studio/web/src/idle.ts >$0.page
-    test "$(wc -l <$0.analyze)" = 8 && diff $0.analyze $0.page' $folder/causes
+    test "$(wc -l <$0.analyze)" = 9 && diff $0.analyze $0.page' $folder/causes
 
 # A trace of a real program, if there is one here, else one of our own.
 trace=$folder/real.sbt

@@ -14,6 +14,7 @@ const char *mcp_cause_meaning(ts_idle cause)
         "the thread that launches was blocked in a synchronisation",
         "the thread that launches was blocked, as a queue was full",
         "nothing in the record explains it",
+        "the next operation was ready, but the device started it late",
     };
     return meanings[cause];
 }

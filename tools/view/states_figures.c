@@ -31,6 +31,9 @@ static const idle_words words[TS_IDLE_LIMIT] = {
                             208 },
     [TS_IDLE_QUEUE_FULL] = { "queue full",
                              "the host waited for space in a queue", 'q', 180 },
+    [TS_IDLE_LATE_START] = { "late start",
+                             "the next operation was ready but not started",
+                             'r', 172 },
     [TS_IDLE_UNEXPLAINED] = { "unexplained", "the cause is not recorded", '?',
                               250 },
 };

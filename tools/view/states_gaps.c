@@ -219,6 +219,21 @@ static void put_unexplained(FILE *out, const view_states *s, const ts_gap *gap)
             cli_time(gap->end_ns - end).s);
 }
 
+// The launch and what it waited for were done: the later of the two is named.
+static void put_late_start(FILE *out, const view_states *s, const ts_gap *gap)
+{
+    ts_node node;
+    view_states_put_node(out, s, gap->operation, true);
+    if (!ts_replay_node(s->replay, gap->culprit, &node)) {
+        fputs(" was queued and ready, and started late", out);
+        return;
+    }
+    fprintf(out, " was ready, and started %s after ",
+            cli_time(gap->end_ns - node.recorded_ns - node.duration_ns).s);
+    fputs(node.type == TS_NODE_CALL ? "its launch by " : "the end of ", out);
+    view_states_put_node(out, s, gap->culprit, true);
+}
+
 void view_states_put_gap(FILE *out, view_states *s, const ts_gap *gap)
 {
     fprintf(out, "%s: ", view_idle_text(gap->cause));
@@ -228,6 +243,7 @@ void view_states_put_gap(FILE *out, view_states *s, const ts_gap *gap)
     case TS_IDLE_HOST_SYNC:
     case TS_IDLE_QUEUE_FULL: put_block(out, s, gap); break;
     case TS_IDLE_UNEXPLAINED: put_unexplained(out, s, gap); break;
+    case TS_IDLE_LATE_START: put_late_start(out, s, gap); break;
     default: put_elsewhere(out, s, gap); break;
     }
     if (gap->inferred) fputs(" (inferred)", out);

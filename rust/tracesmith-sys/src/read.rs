@@ -238,7 +238,7 @@ pub const TS_STATE_WAITING: ts_state = 3;
 pub const TS_STATE_FINISHED: ts_state = 4;
 
 pub type ts_idle = u32;
-pub const TS_IDLE_LIMIT: usize = 8;
+pub const TS_IDLE_LIMIT: usize = 9;
 pub type ts_work = u32;
 pub const TS_WORK_LIMIT: usize = 3;
 

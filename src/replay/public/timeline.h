@@ -43,11 +43,18 @@ typedef enum ts_state {
     wait of no duration was delayed by its event or its predecessor, not by its
     call.
 
-    UNEXPLAINED     There is no culprit, or it was done long before X began:
-                    longer than TS_TIMELINE_SLOW_NS and 8 times the median
-                    launch latency of the device. A call is done at its end;
-                    its delay must also exceed the time from the start of the
-                    gap to the call.
+    LATE_START      X was ready long before it began: its launch and the culprit
+                    were done longer before than TS_TIMELINE_SLOW_NS and 8 times
+                    the median launch latency of the device. So the device, its
+                    driver, or the thread of a device in software began it late.
+                    A call is done at its end; its delay must also exceed the
+                    time from the start of the gap to the call.
+    UNEXPLAINED     There is no culprit; or the same, but the record does not
+                    prove that X was ready: its call or enqueue time is not
+                    known, an edge on the way is inferred, records were lost,
+                    or waits are not recorded. They are if the trace has event
+                    waits or dependencies, and the records of all waits, or if
+                    the device has a single stream.
     X's own call takes the place of work that was done before the call began, or
     that was done too long ago if the call was not.
     If the culprit is the call that launched X:
@@ -75,14 +82,15 @@ typedef enum ts_state {
     X(COLLECTIVE, 4, "collective") \
     X(HOST_SYNC, 5, "host_sync") \
     X(QUEUE_FULL, 6, "queue_full") \
-    X(UNEXPLAINED, 7, "unexplained")
+    X(UNEXPLAINED, 7, "unexplained") \
+    X(LATE_START, 8, "late_start")
 
 typedef enum ts_idle {
 #define TS__X(name, value, text) TS_IDLE_##name = value,
     TS_IDLES(TS__X)
 #undef TS__X
 } ts_idle;
-#define TS_IDLE_LIMIT 8
+#define TS_IDLE_LIMIT 9
 enum { TS_TIMELINE_SLOW_NS = 20000 };
 
 // Kinds of work, in order of precedence: see ts_timeline_figures.only_ns.

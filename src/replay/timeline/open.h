@@ -63,6 +63,7 @@ static ts_result ts__tl_devices(ts_timeline *t)
     for (size_t i = 0; i < t->devices.count; i++) {
         ts__tl_device *const d = ts__tl_device_at(t, i);
         if (!ts__tl_sweep_device(t, i)) return TS_ERR_MEMORY;
+        d->records_waits = d->gap_count && ts__tl_records_waits(t, d);
         for (size_t k = 0; k < d->gap_count; k++)
             ts__tl_charge(t, d, (ts_gap *)t->gaps.data + d->gap_first + k);
         if (!t->reach && !ts__tl_adds_up(&d->figures)) return TS_ERR_CORRUPT;

@@ -2,9 +2,10 @@
 
 typedef struct ts__tl_device {
     ts_timeline_figures figures;
-    int64_t slow_ns;   // work that begins later than this had another cause
-    int64_t launch_ns; // median launch latency; 0: unknown
-    uint32_t first;    // index of its first operation in ts_timeline.by_device
+    int64_t slow_ns;    // work that begins later than this had another cause
+    int64_t launch_ns;  // median launch latency; 0: unknown
+    bool records_waits; // see TS_IDLE_LATE_START
+    uint32_t first;     // index of its first operation in ts_timeline.by_device
     int64_t start_ns, end_ns; // span of its work; equal: it has none
     // Begin of its first work in the window of an overview; TS__NO_TIME: none.
     int64_t own_ns;

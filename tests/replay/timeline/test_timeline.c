@@ -177,6 +177,85 @@ UNIT_TEST(what_nothing_explains_is_said_to_be_unexplained)
     timeline_close(&x);
 }
 
+UNIT_TEST(work_that_was_ready_and_began_late_started_late)
+{
+    const op ops[] = {
+        { K, S0, 1, 2, 0, 0, 0, 0, HOST }, // launches take 1 ns
+        { K, S0, 2, 3, 1, 0, 0, 0, HOST },
+        { R, S0, 3, 3, 1, 0, 7, 0, HOST },
+        { W, S0 + 1, 3, 3, 1, 0, 7, 0, HOST }, // so waits are recorded
+        { K, S0, 20003, 20030, 3, 0, 0, 0, HOST },
+        { K, S0, 40031, 40040, 3, 0, 0, 0, HOST },       // 1 ns later: too late
+        { K, S0, 60041, 60060, UNKNOWN, 0, 0, 0, 0 },    // when issued?
+        { K, S0, 80061, 80070, 60060, 0, 0, 0, HOST },   // by its launch alone
+        { K, S0 + 1, 100071, 100080, 3, 0, 0, 0, HOST }, // had waited for S0
+    };
+    timeline x = TIMELINE(ops);
+    gap_is(&x, 0, 3, 20003, TS_IDLE_LAUNCH_LATENCY);
+    gap_is(&x, 1, 20030, 40031, TS_IDLE_LATE_START);
+    gap_is(&x, 2, 40040, 60041, TS_IDLE_UNEXPLAINED);
+    gap_is(&x, 3, 60060, 80061, TS_IDLE_LATE_START);
+    gap_is(&x, 4, 80070, 100071, TS_IDLE_LATE_START);
+    const ts_timeline_figures *const f = ts_timeline_device(x.timeline, 0);
+    assert_int_equal(3 * 20001, f->cause_ns[TS_IDLE_LATE_START]);
+    assert_int_equal(3, f->causes[TS_IDLE_LATE_START]);
+    assert_int_equal(20000 + 3 * 20001, f->explicit_ns);
+    assert_int_equal(20001, f->unexplained_ns);
+    assert_string_equal("late_start", ts_idle_name(TS_IDLE_LATE_START));
+    timeline_close(&x);
+}
+
+// The second kernel begins late on a device with some streams, of a trace that
+// records no waits.
+static ts_idle cause_with_streams(uint32_t streams, bool loses)
+{
+    enum { DEVICE = 500, STREAM };
+    const op ops[] = {
+        { K, STREAM, 1, 2, 0, 0, 0, 0, HOST },
+        { K, STREAM, 30003, 30010, 1, 0, 0, 0, HOST },
+    };
+    fixture work;
+    ts_gap gap;
+    work_begin(&work, 0);
+    forge_begin(&work.f, FORGE_TRACKS);
+    add_track(&work.f, DEVICE, TS_TRACK_DEVICE, PROCESS, 9, 0);
+    for (uint32_t i = 0; i < streams; i++)
+        add_track(&work.f, STREAM + i, TS_TRACK_STREAM, DEVICE, i, 0);
+    forge_end(&work.f);
+    if (loses) {
+        const uint64_t values[] = { TS_LOSS_RING_FULL, 0, 7, 100, 200, 0 };
+        forge_begin(&work.f, FORGE_LOSS);
+        forge_numbers(&work.f, HOST, 2, 6, values);
+        forge_end(&work.f);
+    }
+    work_add(&work, ops, 2, NULL, 0, 0);
+    work_open(&work, NULL);
+    timeline x = timeline_of(work);
+    assert_true(ts_timeline_gap(x.timeline, 0, 0, &gap));
+    timeline_close(&x);
+    return gap.cause;
+}
+
+UNIT_TEST(a_device_of_one_stream_has_no_other_to_wait_for)
+{
+    assert_int_equal(TS_IDLE_LATE_START, cause_with_streams(1, false));
+    assert_int_equal(TS_IDLE_UNEXPLAINED, cause_with_streams(2, false));
+    assert_int_equal(TS_IDLE_UNEXPLAINED, cause_with_streams(1, true));
+}
+
+UNIT_TEST(a_wait_without_its_record_may_have_been_the_cause)
+{
+    const op ops[] = {
+        { K, S0, 1, 2, 0, 1, 0, 0, HOST },
+        { W, S0, 2, 2, 1, 2, 7, 99, HOST }, // names a record that is not there
+        { K, S0, 30003, 30010, 1, 3, 0, 0, HOST },
+    };
+    timeline x = TIMELINE(ops);
+    assert_int_equal(1, stats(&x.work)->missing_records);
+    gap_is(&x, 0, 2, 30003, TS_IDLE_UNEXPLAINED);
+    timeline_close(&x);
+}
+
 UNIT_TEST(a_long_call_is_done_when_it_returns)
 {
     const op ops[] = {

@@ -82,7 +82,7 @@ static void put_host_function(made *m)
     call(m, "launch host", 534, 535);
     made_operation(m, TS_EVENT_HOST_FUNCTION, T1, 545 * US, 590 * US, NULL, 0);
     launch(m, T1, "after host function", 536, 592, 600);
-    launch(m, T1, "without a cause", 538, 3000, 3010);
+    launch(m, T1, "ready long before", 538, 3000, 3010);
 }
 
 // Without its call: only when it was queued is known, as ns before its start.

@@ -25,7 +25,8 @@ static const char *meaning_of(ts_idle cause)
         "collectives had to end first",
         "the host was blocked in synchronisations",
         "launch queues were full",
-        "the cause is not recorded"
+        "the cause is not recorded",
+        "the device started ready operations late"
     };
     return texts[cause];
 }

@@ -16,8 +16,9 @@ enum { TOP_KERNELS = 1000 };
 static const char bound_share[] = "summary.bound-share";
 
 static const char *const bound_names[SUMMARY_BOUNDS] = {
-    "kernels",        "communication",    "copies",    "host_late",
-    "launch_latency", "other work first", "host_sync", "unexplained",
+    "kernels",   "communication",  "copies",
+    "host_late", "launch_latency", "other work first",
+    "host_sync", "unexplained",    "late_start",
 };
 
 // "The largest part of the time goes to ...".
@@ -30,6 +31,7 @@ static const char *const bound_texts[SUMMARY_BOUNDS] = {
     "waiting for other streams, copies or collectives",
     "waiting for a host that was blocked in synchronisations",
     "idle time without a recorded cause",
+    "waiting for a device that started ready operations late",
 };
 
 typedef struct summary_topic {

@@ -250,7 +250,8 @@ static const char *cause_words(ts_idle cause)
         "a collective had to end first",
         "the host was blocked in a synchronisation",
         "the launch queue was full",
-        "the cause is not recorded"
+        "the cause is not recorded",
+        "the device started a ready operation late"
     };
     return texts[cause];
 }

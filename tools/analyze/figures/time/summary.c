@@ -126,6 +126,7 @@ summary_bound summary_parts(const ts_timeline_figures *f, int64_t *parts)
         [TS_IDLE_HOST_SYNC] = SUMMARY_SYNC,
         [TS_IDLE_QUEUE_FULL] = SUMMARY_WAITS,
         [TS_IDLE_UNEXPLAINED] = SUMMARY_UNKNOWN,
+        [TS_IDLE_LATE_START] = SUMMARY_LATE_START,
     };
     memset(parts, 0, SUMMARY_BOUNDS * sizeof *parts);
     parts[SUMMARY_KERNELS] = f->only_ns[TS_WORK_KERNEL];

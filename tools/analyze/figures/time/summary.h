@@ -46,6 +46,7 @@ typedef enum summary_bound {
     SUMMARY_WAITS,         // idle: waits for other streams, copies, collectives
     SUMMARY_SYNC,          // idle: the host was blocked
     SUMMARY_UNKNOWN,       // idle: unexplained by the record
+    SUMMARY_LATE_START,    // idle: work was ready, but started late
     SUMMARY_BOUNDS
 } summary_bound;
 // Returns the largest cause. parts receives SUMMARY_BOUNDS times that add up to

@@ -15,6 +15,7 @@ const causeWords: Record<string, string> = {
   host_sync: 'the host was blocked in synchronisations',
   queue_full: 'launch queues were full',
   unexplained: 'the cause is not recorded',
+  late_start: 'the device started ready operations late',
 };
 
 // A graph of more operations is loaded when somebody asks for it.

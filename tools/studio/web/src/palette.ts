@@ -30,6 +30,7 @@ const idleColors = [
   '#f0e442',
   '#882255',
   '#888888',
+  '#009e73',
 ];
 // Of costs, in the order of TS_COSTS.
 const costColors = [
@@ -43,7 +44,8 @@ const costColors = [
 ];
 
 function boxColor(hue: number, dark: boolean): string {
-  if (hue >= 240 && hue < 248) return idleColors[hue - 240]!;
+  if (hue >= 240 && hue < 240 + idleColors.length)
+    return idleColors[hue - 240]!;
   if (hue >= 220 && hue < 227) return costColors[hue - 220]!;
   if (hue === 210) return dark ? '#3f7d5c' : '#8fcfac';
   if (hue === 0 || hue > 200) return dark ? '#5a6270' : '#b8bec8';
