@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync,
   readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 
 const [studio, trace, other, folder] = process.argv.slice(2);
@@ -42,7 +43,7 @@ async function serve(program, files, environment = {}) {
     r.end(body);
   });
   const ended = new Promise((done) => server.on('exit', done));
-  return { ask, alive: () => server.exitCode === null,
+  return { ask, port: address.port, alive: () => server.exitCode === null,
     kill: (signal) => (server.kill(signal), ended) };
 }
 
@@ -148,6 +149,32 @@ async function fuzz(server) {
       same(`${path} ${JSON.stringify(body)}`, status, 'an answer');
   }
   same('the server lives', server.alive(), true);
+}
+
+// Strangers that connect and say nothing, or ever so little, keep nobody out,
+// and are closed.
+async function crowd(server) {
+  const { port } = server;
+  let open = 0;
+  const sockets = [];
+  for (let i = 0; i < 200; i++) {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.on('connect', () => open++);
+    socket.on('close', () => open--);
+    sockets.push(socket);
+  }
+  const drips = setInterval(() => sockets.forEach((socket, i) =>
+    i % 2 && socket.writable && socket.write('G')), 100);
+  const start = Date.now();
+  for (let i = 0; i < 20; i++)
+    await expect(server, '/about', undefined, 200, '"', { Connection: 'close' });
+  same('answered at once', Date.now() - start < 5000, true);
+  clearInterval(drips);
+  // A second without a word; servers look once a second, too.
+  for (let i = 0; i < 100 && open; i++)
+    await new Promise((done) => setTimeout(done, 100));
+  same('open connections of strangers', open, 0);
 }
 
 // A copy of ts-studio, beside which a script stands for another tool.
@@ -291,6 +318,7 @@ try {
   await runs(server);
   await cancels(server);
   await fuzz(server);
+  await crowd(server);
   await lacks();
   await ends();
   await limits();

@@ -6,6 +6,10 @@
     the fragment of the printed address holds and which no browser sends by
     itself. Host and Origin are compared, so that no other name for this
     address (DNS rebinding) is of use.
+
+    A connection is a guest until it asks with the token. Guests do not keep
+    the owner out: one that says nothing for a second is closed, and when there
+    are too many, the oldest is. What they send is not kept.
 */
 #define _GNU_SOURCE // getrandom
 #include "tools/studio/serve/serve.h"
@@ -27,9 +31,18 @@
 enum {
     TOKEN_BYTES = 16,
     MOST_QUESTION = 1 << 20, // bytes
-    MOST_CONNECTIONS = 16,
-    IDLE_SECONDS = 60 // after which a connection is closed
+    MOST_GUESTS = 64,
+    MOST_CONNECTIONS = 2 * MOST_GUESTS, // the closing ones and the owner's
+    // Without a word from it, a connection is closed.
+    GUEST_SECONDS = 1,
+    PAGE_SECONDS = 10, // the page goes to guests, too
+    IDLE_SECONDS = 60
 };
+
+// A connection.
+typedef struct visitor {
+    int socket;
+} visitor;
 
 typedef struct server {
     const studio_server_desc *desc;
@@ -42,6 +55,8 @@ typedef struct server {
     size_t about_size;
     studio_tasks tasks;
     studio_capture capture;
+    visitor *guests[MOST_GUESTS]; // the oldest first
+    size_t guest_count;
 } server;
 
 // A question on its way in.
@@ -49,6 +64,7 @@ typedef struct incoming {
     uint8_t *bytes;
     size_t size, room;
     bool too_large;
+    bool guest;        // without the token: nothing is kept
     studio_task *task; // that its answer waits for
     struct MHD_Connection *connection;
 } incoming;
@@ -88,6 +104,63 @@ static bool is_ours(const server *s, struct MHD_Connection *c)
         return false;
     return !origin || !strcmp(origin, s->origin[0]) ||
            !strcmp(origin, s->origin[1]);
+}
+
+/* ---- Guests -------------------------------------------------------------- */
+
+// All of this runs on the server's one thread.
+
+static void drop_guest(server *s, const visitor *v)
+{
+    size_t i = 0;
+    while (i < s->guest_count && s->guests[i] != v)
+        i++;
+    if (i == s->guest_count) return;
+    s->guest_count--;
+    memmove(s->guests + i, s->guests + i + 1,
+            (s->guest_count - i) * sizeof *s->guests);
+}
+
+static void add_guest(server *s, visitor *v)
+{
+    if (s->guest_count == MOST_GUESTS) { // the daemon sees its end, and closes
+        shutdown(s->guests[0]->socket, SHUT_RDWR);
+        drop_guest(s, s->guests[0]);
+    }
+    s->guests[s->guest_count++] = v;
+}
+
+static void limit_silence(struct MHD_Connection *c, unsigned seconds)
+{
+    MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, seconds);
+}
+
+// The connection has asked with the token.
+static void trust(server *s, struct MHD_Connection *c)
+{
+    const union MHD_ConnectionInfo *const info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    if (info && info->socket_context) drop_guest(s, info->socket_context);
+    limit_silence(c, IDLE_SECONDS);
+}
+
+static void connection(void *user, struct MHD_Connection *c, void **state,
+                       enum MHD_ConnectionNotificationCode code)
+{
+    server *const s = user;
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+        if (*state) drop_guest(s, *state);
+        free(*state);
+        *state = NULL;
+        return;
+    }
+    const union MHD_ConnectionInfo *const info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+    visitor *const v = info ? calloc(1, sizeof *v) : NULL;
+    *state = v;
+    if (!v) return; // a second of silence ends it
+    v->socket = info->connect_fd;
+    add_guest(s, v);
 }
 
 /* ---- Answers ------------------------------------------------------------- */
@@ -315,10 +388,12 @@ static enum MHD_Result route(server *s, struct MHD_Connection *c,
 {
     const bool get = !strcmp(method, "GET");
     if (!is_ours(s, c)) return refuse(c, MHD_HTTP_FORBIDDEN, "not from here");
-    if (get && !strcmp(url, "/"))
+    if (get && !strcmp(url, "/")) {
+        if (in->guest) limit_silence(c, PAGE_SECONDS);
         return send_static(c, s->page, s->page_size,
                            "text/html; charset=utf-8");
-    if (!is_token(s, header(c, "X-Studio-Token")))
+    }
+    if (in->guest)
         return refuse(c, MHD_HTTP_FORBIDDEN,
                       "The address lacks its token: use the one that "
                       "ts-studio printed.");
@@ -352,10 +427,14 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *c,
     incoming *in = *state;
     if (!in) { // the headers are there, the body is not
         *state = in = calloc(1, sizeof *in);
-        return in ? MHD_YES : MHD_NO;
+        if (!in) return MHD_NO;
+        in->guest =
+            !is_ours(user, c) || !is_token(user, header(c, "X-Studio-Token"));
+        if (!in->guest) trust(user, c);
+        return MHD_YES;
     }
     if (*upload_size) {
-        take(in, upload, *upload_size);
+        if (!in->guest) take(in, upload, *upload_size);
         *upload_size = 0;
         return MHD_YES;
     }
@@ -443,9 +522,9 @@ static struct MHD_Daemon *start(server *s, int socket)
         MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO |
             MHD_ALLOW_SUSPEND_RESUME,
         0, NULL, NULL, handle, s, MHD_OPTION_LISTEN_SOCKET, socket,
-        MHD_OPTION_NOTIFY_COMPLETED, done, s, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)IDLE_SECONDS, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_COMPLETED, done, s, MHD_OPTION_NOTIFY_CONNECTION,
+        connection, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned)MOST_CONNECTIONS,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)GUEST_SECONDS, MHD_OPTION_END);
 }
 
 // Waits until somebody ends it, as with Ctrl+C.
