@@ -158,6 +158,21 @@ static const scene_flame_node *root_of(const scene_flame *tree,
     return NULL;
 }
 
+// The roots of a tree have all that is counted. In a full one "others" has what
+// lies in no other.
+static void expect_all(const scene_flame *tree, int64_t ns, uint64_t count)
+{
+    for (size_t i = 0; i < tree->count; i++) {
+        const scene_flame_node *const n = &tree->nodes[i];
+        if (n->parent != UINT32_MAX) continue;
+        ns -= n->total_ns;
+        count -= n->count;
+    }
+    assert_int_equal(0, ns);
+    assert_int_equal(0, count);
+    assert_true(root_of(tree, "others")->count > 0);
+}
+
 // In the stacks there is a frame of its own around a frame that is also the
 // outermost of another stack.
 UNIT_TEST(a_full_tree_says_nothing_wrong_of_what_launched)
@@ -187,8 +202,9 @@ UNIT_TEST(a_full_tree_says_nothing_wrong_of_what_launched)
         assert_int_equal(TS_OK, scene_flame_open(t.s, &tree, (scene_flame_by)by,
                                                  &row, 1, 0, 10 * LAUNCHERS));
         assert_false(tree.share.behind);
-        assert_int_equal(SCENE_MOST_FLAME, tree.count);
+        assert_int_equal(SCENE_MOST_FLAME + 1, tree.count);
         assert_true(tree.full);
+        expect_all(&tree, 5 * LAUNCHERS, LAUNCHERS);
         const bool zones = by == SCENE_FLAME_ZONES;
         const scene_flame_node *const none =
             root_of(&tree, zones ? "in no zone" : "no stack is recorded");

@@ -15,6 +15,7 @@ typedef struct flame {
     scene_flame_node *nodes;
     size_t node_count, node_room;
     bool full;
+    uint32_t others;  // of what lies in no node of a full tree: node + 1
     cli_map children; // parent and text to node
     text_entry *texts;
     size_t text_count, text_room;
@@ -32,20 +33,12 @@ static bool is_text(const text_entry *entry, ts_text text)
            !memcmp(entry->text, text.text, text.size);
 }
 
-// The number of a text, which is copied; CLI_NONE without memory, or if it is
-// new to a full tree, as no node can have it.
-static uint32_t text_of(flame *f, ts_text text, uint8_t hue)
+// Appends a copy of a text; CLI_NONE without memory.
+static uint32_t text_new(flame *f, ts_text text, uint8_t hue)
 {
-    uint64_t hash = cli_hash(text.text, text.size);
-    uint32_t at = cli_map_row(&f->text_index, hash);
-    while (at != CLI_NONE && !is_text(&f->texts[at], text))
-        at = cli_map_row(&f->text_index, ++hash);
-    if (at != CLI_NONE || f->full) return at;
     char *const copy = malloc(text.size + 1);
-    if (!copy ||
-        !cli_grow(&f->texts, &f->text_room, f->text_count + 1,
-                  sizeof *f->texts) ||
-        !cli_map_set(&f->text_index, hash, f->text_count)) {
+    if (!copy || !cli_grow(&f->texts, &f->text_room, f->text_count + 1,
+                           sizeof *f->texts)) {
         free(copy);
         f->failed = true;
         return CLI_NONE;
@@ -53,6 +46,21 @@ static uint32_t text_of(flame *f, ts_text text, uint8_t hue)
     memcpy(copy, text.text, text.size);
     f->texts[f->text_count] = (text_entry){ copy, text.size, hue };
     return (uint32_t)f->text_count++;
+}
+
+// The number of a text; CLI_NONE without memory, or if it is new to a full
+// tree, as no node can have it.
+static uint32_t text_of(flame *f, ts_text text, uint8_t hue)
+{
+    uint64_t hash = cli_hash(text.text, text.size);
+    uint32_t at = cli_map_row(&f->text_index, hash);
+    while (at != CLI_NONE && !is_text(&f->texts[at], text))
+        at = cli_map_row(&f->text_index, ++hash);
+    if (at != CLI_NONE || f->full) return at;
+    at = text_new(f, text, hue);
+    if (at != CLI_NONE && !cli_map_set(&f->text_index, hash, at))
+        f->failed = true;
+    return at;
 }
 
 static uint32_t text_of_label(flame *f, uint32_t label)
@@ -66,27 +74,50 @@ static uint32_t text_of_label(flame *f, uint32_t label)
     return text;
 }
 
-// The child of a node with a text, which is added; the node itself if the tree
-// is full.
-static uint32_t child(flame *f, uint32_t parent, uint32_t text)
+static uint32_t node_new(flame *f, uint32_t parent, uint32_t text)
 {
-    if (text == CLI_NONE) return parent;
-    const uint64_t key = (uint64_t)(parent + 1) << 32 | text;
-    const uint32_t known = cli_map_row(&f->children, key);
-    if (known != CLI_NONE) return known;
-    if (f->node_count >= SCENE_MOST_FLAME) {
-        f->full = true;
-        return parent;
-    }
     if (!cli_grow(&f->nodes, &f->node_room, f->node_count + 1,
-                  sizeof *f->nodes) ||
-        !cli_map_set(&f->children, key, f->node_count)) {
+                  sizeof *f->nodes)) {
         f->failed = true;
         return parent;
     }
     f->nodes[f->node_count] =
         (scene_flame_node){ .parent = parent, .id = text };
     return (uint32_t)f->node_count++;
+}
+
+// What lies in a node of a full tree is part of it; what lies in none is part
+// of one more.
+static uint32_t in_full_tree(flame *f, uint32_t parent)
+{
+    static const char name[] = "others";
+    if (parent != CLI_NONE || !f->full) return parent;
+    if (!f->others) {
+        const uint32_t text =
+            text_new(f, (ts_text){ name, sizeof name - 1 }, 0);
+        if (text == CLI_NONE) return CLI_NONE;
+        f->others = node_new(f, CLI_NONE, text) + 1;
+    }
+    return f->others - 1;
+}
+
+// The child of a node with a text, which is added; the node itself if the tree
+// is full.
+static uint32_t child(flame *f, uint32_t parent, uint32_t text)
+{
+    if (text == CLI_NONE) return in_full_tree(f, parent);
+    const uint64_t key = (uint64_t)(parent + 1) << 32 | text;
+    const uint32_t known = cli_map_row(&f->children, key);
+    if (known != CLI_NONE) return known;
+    if (f->node_count >= SCENE_MOST_FLAME) {
+        f->full = true;
+        return in_full_tree(f, parent);
+    }
+    if (!cli_map_set(&f->children, key, f->node_count)) {
+        f->failed = true;
+        return parent;
+    }
+    return node_new(f, parent, text);
 }
 
 static void add(flame *f, uint32_t node, int64_t ns)
@@ -98,7 +129,7 @@ static void add(flame *f, uint32_t node, int64_t ns)
 
 /* ---- Boxes in boxes ------------------------------------------------------ */
 
-// The node of a track; CLI_NONE in a full tree.
+// The node of a track; CLI_NONE without memory.
 static uint32_t node_of_track(flame *f, survey_track *t)
 {
     if (!t->noted)
@@ -115,7 +146,7 @@ static void take_outermost(flame *f, survey_track *t, survey_lane *l)
     const uint32_t node =
         track == CLI_NONE ? track : child(f, track, text_of_label(f, l->label));
     add(f, track, survey_ns(l));
-    if (node == track) return; // a full tree
+    if (node == track) return; // a full tree, which has the time
     add(f, node, survey_ns(l));
     l->node = node;
 }

@@ -276,7 +276,8 @@ typedef struct scene_flame {
     scene_share share;
     scene_flame_node *nodes;
     size_t count;
-    bool full; // there were more nodes: their time is in what they lie in
+    bool full; // there were more nodes: their time is in what they lie in, or
+               // in one more node at the top, "others"
 } scene_flame;
 
 // Makes a tree of the tracks of rows in [from, to). Free: scene_flame_close.

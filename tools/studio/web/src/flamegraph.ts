@@ -165,7 +165,9 @@ export class Flamegraph {
           (tree.nodes.length < tree.all
             ? `; the ${count(tree.nodes.length)} largest of ${count(tree.all)} nodes`
             : '') +
-          (tree.full ? '; deeper ones are part of what they lie in' : ''),
+          (tree.full
+            ? '; further ones are part of what they lie in, or of “others”'
+            : ''),
       ),
       ...(at === this.root ? [] : [el('div', { class: 'row' }, back)]),
       this.draw(),
