@@ -275,7 +275,9 @@ report) # of Nsight Systems, given to ts-import
             "$here/run.nsys-rep" &
         until test -s "$here/hangs"; do sleep 0.05; done
         kill -TERM $!
-        ! wait $!
+        status=0
+        wait $! || status=$?
+        test $status = 143
         test -z "$(ls -A "$here/tmp")"
         if kill -0 "$(cat "$here/hangs")" 2>/dev/null; then exit 1; fi
         rm "$here/hangs"
