@@ -77,20 +77,35 @@ bool import_child_start(import_child *child,
     return true;
 }
 
-bool import_child_read(import_child *child, void *bytes, size_t size)
+// Waits for more of what it writes; false: there is none.
+static bool fill(import_child *child)
 {
-    uint8_t *to = bytes;
-    while (size) {
+    for (;;) {
         struct pollfd wait = { .fd = child->fd, .events = POLLIN };
         const int ready = poll(&wait, 1, import_child_silence_ms);
         if (ready < 0 && errno == EINTR) continue;
         child->is_silent = !ready;
-        const ssize_t got = ready > 0 ? read(child->fd, to, size) : 0;
+        const ssize_t got =
+            ready > 0 ? read(child->fd, child->bytes, sizeof child->bytes) : 0;
         if (got < 0 && errno == EINTR) continue;
         child->is_read |= ready > 0 && !got;
-        if (got <= 0) return false;
-        to += got;
-        size -= (size_t)got;
+        child->at = 0;
+        child->count = got > 0 ? (size_t)got : 0;
+        return got > 0;
+    }
+}
+
+bool import_child_read(import_child *child, void *bytes, size_t size)
+{
+    uint8_t *to = bytes;
+    while (size) {
+        if (!child->count && !fill(child)) return false;
+        const size_t part = size < child->count ? size : child->count;
+        memcpy(to, child->bytes + child->at, part);
+        child->at += part;
+        child->count -= part;
+        to += part;
+        size -= part;
     }
     return true;
 }

@@ -11,9 +11,11 @@
 #include "tools/import/import.h"
 
 typedef struct import_child {
-    int pid, fd;    // fd: what it writes
-    bool is_silent; // it was, for too long
-    bool is_read;   // to the end
+    int pid, fd;      // fd: what it writes
+    bool is_silent;   // it was, for too long
+    bool is_read;     // to the end
+    size_t at, count; // of what is in `bytes` and not given yet
+    uint8_t bytes[16 << 10];
 } import_child;
 
 // How long a child may write nothing; a test makes it shorter.
