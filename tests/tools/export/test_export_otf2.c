@@ -186,6 +186,32 @@ UNIT_TEST(what_is_exported_is_imported_again)
     remove_folder();
 }
 
+static void keep_message(void *user, const char *text)
+{
+    snprintf(user, 300, "%s", text);
+}
+
+UNIT_TEST(slices_of_which_too_many_overlap_are_counted)
+{
+    char said[300] = "";
+    const ts_writer_desc made_of = { .path = fixture_path(0, "many.sbt") };
+    const ts_export_desc desc = { .path = made_of.path,
+                                  .output = { .path = folder() },
+                                  .observer = { said, keep_message, NULL } };
+    ts_export_counts counts;
+    ts_error error;
+    assert_int_equal(TS_OK, ts_writer_open(&writer, &made_of));
+    put_tracks();
+    for (int64_t i = 0; i < 260; i++)
+        zone(site("a", ""), i, 1000);
+    assert_int_equal(TS_OK, ts_writer_close(writer));
+    assert_int_equal(TS_OK, ts_export_file(&counts, &desc, &error));
+    assert_int_equal(256, counts.lanes);
+    assert_non_null(strstr(said, "4 events that otf2 has no place for are left "
+                                 "out: 4 zone"));
+    remove_folder();
+}
+
 UNIT_TEST(an_archive_is_a_new_folder)
 {
     ts_export_counts counts;

@@ -6,7 +6,12 @@
 #ifdef TRACESMITH_OTF2
 const bool export_has_otf2 = true;
 
-enum { CHUNK = 256 << 10, DEFINITIONS = 1 << 20, PROGRESS = 8192 };
+enum {
+    CHUNK = 256 << 10,
+    DEFINITIONS = 1 << 20,
+    PROGRESS = 8192,
+    LANES = 256 // of a track
+};
 
 void otf2_check(otf2_out *o, OTF2_ErrorCode code)
 {
@@ -68,22 +73,30 @@ static void advance(otf2_out *o, otf2_lane *lane, int64_t now_ns)
 /* ---- Slices -------------------------------------------------------------- */
 
 // Returns a lane on which the slice nests, with what ended before it left.
+// NULL: too many overlap.
 static otf2_lane *lane_for(otf2_out *o, const ts_event *event, uint8_t type)
 {
     const int64_t end_ns = export_end_ns(event);
     uint32_t at = otf2_lane_at(o, event->track, type);
-    for (;; at = otf2_another_lane(o, at)) {
+    for (size_t n = 1;; n++) {
         otf2_lane *const lane = &o->lanes[at];
         advance(o, lane, event->start_ns);
         if (!lane->depth || lane->open[lane->depth - 1].end_ns >= end_ns)
             return lane;
+        if (n == LANES) return NULL;
+        at = otf2_another_lane(o, at);
     }
 }
 
+// Returns its enter; NULL: it has no place.
 static otf2_held *put_slice(otf2_out *o, const ts_event *event, uint8_t type,
                             uint32_t region)
 {
     otf2_lane *const lane = lane_for(o, event, type);
+    if (!lane) {
+        o->counts->left_out[event->kind]++;
+        return NULL;
+    }
     lane->open =
         export_grow(lane->open, &lane->room, lane->depth, sizeof *lane->open);
     lane->open[lane->depth++] = (otf2_slice){ export_end_ns(event), region };
@@ -94,8 +107,9 @@ static otf2_held *put_slice(otf2_out *o, const ts_event *event, uint8_t type,
 static void take_zone(otf2_out *o, const ts_event *event)
 {
     const uint32_t site = (uint32_t)ts_event_value(event, TS_COLUMN_SITE);
-    put_slice(o, event, OTF2_LOCATION_TYPE_CPU_THREAD, otf2_put_site(o, site))
-        ->site = site + 1;
+    otf2_held *const h = put_slice(o, event, OTF2_LOCATION_TYPE_CPU_THREAD,
+                                   otf2_put_site(o, site));
+    if (h) h->site = site + 1;
 }
 
 // Adds it to the last zone of that site that began then.
@@ -137,7 +151,7 @@ static void take_call(otf2_out *o, const ts_event *event)
     otf2_held *const h = put_slice(
         o, event, OTF2_LOCATION_TYPE_CPU_THREAD,
         otf2_put_call(o, (uint32_t)ts_event_value(event, TS_COLUMN_NAME)));
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; h && i < 2; i++) {
         const uint64_t value = ts_event_value(event, columns[i]);
         if (value)
             otf2_put_attribute(o, h, export_text(ts_column_name(columns[i])),
@@ -152,6 +166,8 @@ static void take_operation(otf2_out *o, const ts_event *event)
     otf2_put_columns(o, &h, event); // which may add lanes
     otf2_held *const to =
         put_slice(o, event, OTF2_LOCATION_TYPE_ACCELERATOR_STREAM, region);
+    if (!to) export_resize(h.attributes, 0);
+    if (!to) return;
     to->attributes = h.attributes;
     to->count = h.count;
     to->room = h.room;
