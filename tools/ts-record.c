@@ -95,8 +95,7 @@ static const cli_option options[] = {
       .text = &collect_text },
     { .name = "--with TOOL",
       .help = "record with a vendor's own tool of PATH, and import what\n"
-              "it writes: nsys, rocprofv3, mctracer, msprof; or xctrace,\n"
-              "whose tables are kept as XML and not imported",
+              "it writes: nsys, rocprofv3, xctrace, mctracer or msprof",
       .text = &with.tool },
     { .name = "--with-args WORDS",
       .help = "options for that tool, quoted as in a shell:\n"

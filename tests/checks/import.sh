@@ -95,6 +95,13 @@ check "import: SBT of TraceSmith 0.x holds what the source does" sh -c '
     node $HERE/sbt0.mjs make $0.old && build/ts-import -o $0.sbt $0.old &&
         node $HERE/sbt0.mjs compare $0.sbt' $folder/sbt0
 
+# What xctrace export writes, as published exports have it.
+check "import: tables of Instruments hold what the source does" sh -c '
+    command -v python3 >/dev/null || { echo "no python3"; exit 77; }
+    python3 $HERE/xctrace.py make $0.xml &&
+        build/ts-import -o $0.sbt $0.xml &&
+        build/ts-view --events --json --limit 0 $0.sbt >$0.rows &&
+        python3 $HERE/xctrace.py compare $0.rows' $folder/xctrace
 # What ExecutionTraceObserver writes, and what Chakra makes of it.
 check "import: execution traces are joined as the source says" sh -c '
     command -v python3 >/dev/null || { echo "no python3"; exit 77; }

@@ -19,6 +19,7 @@
     X(tracy) \
     X(ctf) \
     X(otf2) \
+    X(xctrace) \
     X(torch_memory) \
     X(chakra) \
     X(speedscope) \

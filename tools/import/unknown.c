@@ -69,8 +69,5 @@ const char *import_name_unknown(const uint8_t *bytes, size_t size)
         return "it is a tar archive" UNREAD "; unpack it with tar -xf first";
     if (size >= 2 && bytes[0] == 0x80 && bytes[1] >= 2 && bytes[1] <= 5)
         return "it is a pickle of Python, and no memory snapshot of PyTorch";
-    if (size && bytes[0] == '<' && import_has(bytes, size, "<trace-query-re"))
-        return "it is an export of xctrace, which is not supported; open its "
-               "recording in Instruments";
     return NULL;
 }

@@ -76,14 +76,18 @@ xctrace) # the template decides the tables
     record 1 xctrace --with-args "--template 'No Such'" true
     says 'no template No Such'
     left ''
-    for template in Metal Time; do
-        name='Metal System Trace'
-        test $template = Metal || name='Time Profiler'
-        record 125 xctrace --keep --with-args "--template '$name'" true
-        grep -c '<schema' "$trace.xctrace/tables.xml" | grep -qx 1
-        xmllint --noout "$trace.xctrace/tables.xml"
-        rm -r "$trace.xctrace"
-    done
+    record 0 xctrace --keep true
+    says "ts-record: $trace: 2 events of xctrace"
+    grep -q 'Metal System Trace' "$trace.xctrace/run.trace/template"
+    grep -c '<schema' "$trace.xctrace/tables.xml" | grep -qx 1
+    xmllint --noout "$trace.xctrace/tables.xml"
+    rm -r "$trace.xctrace"
+    rows 'SELECT name, start_ns, duration_ns FROM kernel' \
+        'Compute,0,250000
+Compute,796500,250000'
+    record 0 xctrace --with-args "--template 'Time Profiler'" true
+    left 'run.sbt '
+    rows 'SELECT count(*) FROM sample' 1
     DOUBLE=trap record 125 xctrace true
     says 'xctrace export ended with exit status 133; '
     says 'tables that it had not written are missing'

@@ -46,9 +46,6 @@ UNIT_TEST(files_of_other_tools_are_named)
     EXPECT(tracy, "tr\xFDP...");
     EXPECT(tracy, "tlZ\4...");
     EXPECT(tracy, "tZst...");
-    EXPECT("it is an export of xctrace, which is not supported; open its "
-           "recording in Instruments",
-           "<?xml version=\"1.0\"?>\n<trace-query-result>\n<node xpath=");
     EXPECT("it is a perf.data file; import the text that perf script prints: "
            "perf script -i FILE >FILE.txt",
            "PERFILE2...");

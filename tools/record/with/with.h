@@ -90,7 +90,7 @@ bool with_folder_find(with_run *run);
 // path is in run->folder.
 void with_folder_end(with_run *run, bool keep);
 
-// Exports tables, which no importer reads yet; sets run->lacks if that fails.
+// Exports the tables that ts-import reads; sets run->lacks if that fails.
 void with_xctrace_convert(with_run *run);
 
 // False, with the reason on stderr, if there is no such tool or its arguments

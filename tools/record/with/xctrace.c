@@ -10,15 +10,10 @@
 #include <unistd.h>
 
 static const char *const tables[] = {
-    "time-info",
     "metal-gpu-intervals",
-    "metal-driver-intervals",
     "metal-application-encoders-list",
     "metal-application-command-buffer-submissions",
-    "metal-command-buffer-completed",
-    "metal-resource-allocations",
-    "gpu-counter-info",
-    "gpu-counter-value",
+    "os-signpost-interval",
     "time-profile",
 };
 
