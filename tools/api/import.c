@@ -134,7 +134,7 @@ static void import_one(ts_import *all, import_source *source)
     }
     if (all->executions.count) job->executions = &all->executions;
     bool ok = format->import(job);
-    if (ok) import_executions_end(job);
+    if (ok) all->failed += !import_executions_end(job);
     if (!import_outputs_take_parts(&all->outputs, job))
         ok = cli_out_of_memory(&tool);
     if (!finish(all, job, ok)) import_job_close(job);

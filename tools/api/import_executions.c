@@ -4,11 +4,13 @@
     They are read before the others, because the zones of these get their
     arguments. Only plain files are looked at: no folders, archives and pipes.
     A file of Chakra is read if there is a trace of the profiler, too, and
-    otherwise becomes a trace of its own.
+    otherwise becomes a trace of its own. Then the profiles are read ahead, to
+    know which of them belongs to which execution trace.
 */
 #include "tools/api/import.h"
 #include "tools/import/archive.h"
 #include "tools/import/bytes.h"
+#include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,6 +71,47 @@ static bool add_all(ts_import *all, const cli_tool *tool,
     return ok;
 }
 
+// Reads a profile ahead. Returns whether the file may hold others: what is no
+// plain file is read once only.
+static bool scan(ts_import *all, const cli_tool *tool, const char *path)
+{
+    static const import_format *const kineto[] = { &import_kineto, NULL };
+    import_source *source;
+    if (!is_candidate(path)) return true;
+    import_input *const input = open_as(tool, path, kineto, &source);
+    if (!input) return false;
+    import_executions_scan(&all->executions, tool, source);
+    import_input_close(input);
+    return false;
+}
+
+// The same of the files of a folder, with the names that sources there get.
+static bool scan_folder(ts_import *all, const cli_tool *tool, const char *path)
+{
+    DIR *const folder = opendir(path);
+    bool others = false;
+    if (!folder) return scan(all, tool, path);
+    for (struct dirent *e; (e = readdir(folder));) {
+        char name[4096];
+        struct stat st;
+        const int size = snprintf(name, sizeof name, "%s/%s", path, e->d_name);
+        if (*e->d_name == '.' || size < 0 || (size_t)size >= sizeof name)
+            continue;
+        if (!stat(name, &st) && S_ISREG(st.st_mode) && st.st_size)
+            others = scan(all, tool, name) || others;
+    }
+    closedir(folder);
+    return others;
+}
+
+static bool scan_all(ts_import *all, const cli_tool *tool)
+{
+    bool others = false;
+    for (size_t i = 0; i < all->desc->path_count; i++)
+        others = scan_folder(all, tool, all->desc->paths[i]) || others;
+    return others;
+}
+
 bool api_import_executions(ts_import *all, const cli_tool *tool)
 {
     static const import_format *const kineto[] = { &import_kineto, NULL };
@@ -84,5 +127,8 @@ bool api_import_executions(ts_import *all, const cli_tool *tool)
     for (size_t i = 0; i < desc->path_count && !profile; i++)
         profile = open_as(tool, desc->paths[i], kineto, &source);
     if (profile) import_input_close(profile);
-    return add_all(all, tool, profile ? both : json);
+    const bool ok = add_all(all, tool, profile ? both : json);
+    if (!all->executions.count) return ok;
+    const bool others = scan_all(all, tool);
+    return import_executions_pair(&all->executions, tool, others) && ok;
 }

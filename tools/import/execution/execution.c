@@ -103,6 +103,7 @@ void execution_node_end(execution_file *file)
 static void close_file(execution_file *file)
 {
     free(file->from);
+    free(file->profile);
     free(file->nodes);
     free(file->bytes);
     cli_map_close(&file->node_of);
@@ -117,7 +118,10 @@ bool import_executions_add(import_executions *all, const cli_tool *tool,
     if (!cli_grow(&all->files, &all->room, all->count + 1, sizeof *all->files))
         return cli_out_of_memory(tool);
     execution_file *const file = &all->files[all->count++];
-    *file = (execution_file){ .process = IMPORT_NONE, .from = strdup(from) };
+    *file =
+        (execution_file){ .process = IMPORT_NONE,
+                          .rank = execution_rank(import_source_base(source)),
+                          .from = strdup(from) };
     file->no_memory = !file->from;
     file->is_chakra = !execution_is_json(head, size);
     const char *const wrong = file->is_chakra
@@ -147,7 +151,7 @@ size_t import_executions_unused(const import_executions *all,
 {
     size_t unused = 0;
     for (size_t i = 0; i < all->count; i++) {
-        if (all->files[i].all) continue;
+        if (all->files[i].all || all->files[i].is_refused) continue;
         unused++;
         cli_fail(tool, TS_ERR_NOT_FOUND, all->files[i].from,
                  "no operator of the other files has its process and a record "
@@ -161,6 +165,7 @@ void import_executions_close(import_executions *all)
     for (size_t i = 0; i < all->count; i++)
         close_file(&all->files[i]);
     free(all->files);
+    execution_profiles_close(all);
 }
 
 /* ---- Joining ------------------------------------------------------------ */
@@ -220,6 +225,7 @@ void import_executions_join(import_job *job, int64_t process, int64_t id,
         const uint64_t *const index =
             cli_map_find(&file->node_of, (uint64_t)id);
         if (!index || !*index) continue;
+        if (!execution_is_for(file, job)) continue;
         execution_node *const node = &file->nodes[*index - 1];
         if (node->name_size != size ||
             memcmp(file->bytes + node->name_at, name, size)) {
@@ -234,12 +240,24 @@ void import_executions_join(import_job *job, int64_t process, int64_t id,
     }
 }
 
-void import_executions_end(import_job *job)
+// Says that the job lacks its arguments. Returns false.
+static bool refuse_second(import_job *job, execution_file *file)
+{
+    file->is_claimed = false;
+    return cli_fail(job->tool, TS_ERR_USAGE, import_source_name(job->source),
+                    "it has the process of %s, which is joined with %s "
+                    "already; import each profile with its own execution trace",
+                    file->from, file->profile);
+}
+
+bool import_executions_end(import_job *job)
 {
     static const char rest[] = "operators of an execution trace";
     const import_executions *const all = job->executions;
+    bool ok = true;
     for (size_t i = 0; all && i < all->count; i++) {
         execution_file *const file = &all->files[i];
+        if (file->is_claimed) ok = refuse_second(job, file);
         if (!file->joined) continue;
         import_meta_text(job, 0, "execution_trace.schema", file->schema,
                          strlen(file->schema));
@@ -254,4 +272,5 @@ void import_executions_end(import_job *job)
             file->nodes[k].joined = false;
         file->joined = 0;
     }
+    return ok;
 }

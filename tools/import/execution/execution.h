@@ -9,6 +9,10 @@
     profiler's JSON have the same id as "Record function id" if both observers
     were active. Within a process the id is unique; 0 is none.
 
+    Processes of containers have equal pids, and equal ids. So an execution
+    trace is joined with one profile only: with the one that has its process,
+    of several with the one of its rank (pair.c).
+
     All nodes are kept in memory: their texts, and about 50 bytes each.
 
     Source: torch/csrc/profiler/standalone/execution_trace_observer.cpp (the
@@ -27,6 +31,8 @@
 typedef struct import_executions {
     struct execution_file *files; // count
     size_t count, room;
+    struct execution_profile *profiles; // profile_count, see pair.c
+    size_t profile_count, profile_room;
 } import_executions;
 
 // Reads a JSON, or else a protobuf file. False, with the reason on stderr, if
@@ -36,13 +42,22 @@ bool import_executions_add(import_executions *all, const cli_tool *tool,
 // Forgets the last one if it is of Chakra and has no ids: it was not made of an
 // execution trace of PyTorch, and is of no use here. False: it has some.
 bool import_executions_drop(import_executions *all);
+// Reads a profile ahead: its rank, and whose operators it may have.
+void import_executions_scan(import_executions *all, const cli_tool *tool,
+                            import_source *profile);
+// Chooses a profile for each execution trace among those that were scanned.
+// `others`: there are profiles that were not; they may have what no scanned one
+// has. False: several are possible, which is said on stderr.
+bool import_executions_pair(import_executions *all, const cli_tool *tool,
+                            bool others);
 // Adds what is known of a call to the arguments of its zone.
 void import_executions_join(import_job *job, int64_t process, int64_t id,
                             const char *name, size_t size, uint32_t thread,
                             int64_t start_ns, uint32_t site);
 // Writes metadata of the traces that a job was joined with, and counts their
-// nodes that are not in it.
-void import_executions_end(import_job *job);
+// nodes that are not in it. False: a trace that is joined with another profile
+// has the job's process, too, which is said on stderr.
+bool import_executions_end(import_job *job);
 // Prints a line on stderr for each trace that was joined with nothing. Returns
 // their number.
 size_t import_executions_unused(const import_executions *all,
@@ -68,6 +83,10 @@ typedef struct execution_file {
     char *from; // for messages
     char schema[64];
     int64_t process;       // IMPORT_NONE: unknown
+    int64_t rank;          // IMPORT_NONE: unknown
+    char *profile;         // name of the source to join with; NULL: any
+    bool is_refused;       // which profile is its own is unknown
+    bool is_claimed;       // by a second profile, the current job
     execution_node *nodes; // count
     size_t count, room;
     uint8_t *bytes; // size
@@ -96,6 +115,11 @@ void execution_node_value(execution_file *file, const char *key,
                           execution_type type, const char *text, size_t size);
 // Keeps the open node if it has an id that no earlier one has.
 void execution_node_end(execution_file *file);
+// Returns the rank in a file name, "rank3" or "PREFIX.3.et"; IMPORT_NONE: none.
+int64_t execution_rank(const char *name);
+// Returns whether an execution trace may be joined with the job's profile.
+bool execution_is_for(execution_file *file, const import_job *job);
+void execution_profiles_close(import_executions *all);
 // Returns whether a JSON begins as an execution trace does.
 bool execution_is_json(const uint8_t *head, size_t size);
 // Reads a source. NULL: to its end; otherwise what is wrong with it.
