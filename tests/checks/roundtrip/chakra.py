@@ -142,6 +142,8 @@ for n in in_order(nodes):
     assert len(set(n['deps'])) == len(n['deps']), n
     assert (n['type'] >= SEND) == ('comm_size' in attr), n
     assert (n['type'] == COLLECTIVE) == ('comm_type' in attr), n
+    # A simulator reads the group as a positive int.
+    assert 0 <= int(attr.get('pg_name', 0)) < 2 ** 31, n
     if n['type'] == COLLECTIVE:
         assert KINDS[attr['comm_type']] == n['name'], n
     # What it depends on had ended, but for the call that launched it.

@@ -38,6 +38,7 @@ typedef struct chakra {
     export_out *out;
     export_buffer block, message;
     chakra_rows facts;
+    cli_map groups;    // numbers of communicators
     uint32_t *first;   // of each node: its edges in `before`; node_count + 1
     uint32_t *before;  // edges by their targets
     uint32_t *source;  // of an edge
@@ -126,6 +127,7 @@ static void free_graph(chakra *x)
     export_resize(x->flags, 0);
     export_resize(x->list, 0);
     export_resize(x->facts.rows, 0);
+    cli_map_close(&x->groups);
     export_resize(x->block.data, 0);
     export_resize(x->message.data, 0);
 }
@@ -306,7 +308,10 @@ static void put_communication(chakra *x, uint32_t type,
             (uint64_t)communication_of(ts_reader_name(x->reader, facts->name)));
     put_number(x, "comm_size", INT64, facts->size);
     if (facts->communicator)
-        put_text(x, "pg_name", cli_format("%" PRIu64, facts->communicator).s);
+        put_text(x, "pg_name",
+                 cli_format("%" PRIu32,
+                            chakra_group(&x->groups, facts->communicator))
+                     .s);
     if (type == COLLECTIVE) return;
     if (facts->peer)
         put_number(x, type == SEND ? "comm_dst" : "comm_src", INT32,
@@ -441,7 +446,9 @@ static ts_result walk(ts_reader *reader, export_out *out,
                  .out = out,
                  .base_ns = ts_reader_info(reader)->first_ns,
                  .counts = counts };
-    const ts_result result = chakra_rows_read(&x.facts, reader);
+    ts_result result = chakra_rows_read(&x.facts, reader);
+    const ts_result groups = chakra_groups_read(&x.groups, &x.facts, reader);
+    if (result == TS_OK) result = groups;
     turn_graph(&x);
     put_metadata(&x);
     put_nodes(&x);

@@ -24,6 +24,7 @@
 #ifndef TS_TOOLS_EXPORT_CHAKRA_CHAKRA_H
 #define TS_TOOLS_EXPORT_CHAKRA_CHAKRA_H
 
+#include "tools/cli/map.h"
 #include "tools/export/export.h"
 
 // What a row of an operation holds besides what the graph has.
@@ -41,5 +42,12 @@ typedef struct chakra_rows {
 
 // Reads the facts of all operations. Errors: those of decoding.
 ts_result chakra_rows_read(chakra_rows *all, ts_reader *reader);
+
+// Finds the numbers that are names of communicators. Errors: those of decoding,
+// TS_ERR_MEMORY.
+ts_result chakra_groups_read(cli_map *groups, const chakra_rows *all,
+                             ts_reader *reader);
+// Returns the number of a communicator: its name, or one from 2^30 to 2^31 - 1.
+uint32_t chakra_group(const cli_map *groups, uint64_t communicator);
 
 #endif // TS_TOOLS_EXPORT_CHAKRA_CHAKRA_H
