@@ -180,6 +180,161 @@ UNIT_TEST(process_id_and_name_must_be_equal)
                   "args 8, flawed 0, left 1, unused 0");
 }
 
+/* ---- Numbers and lists --------------------------------------------------- */
+
+// Joins node 11, "a", with a profile: the trace says this.
+static void expect_text(const char *nodes, size_t size, const char *expected)
+{
+    import_executions all = { 0 };
+    assert_true(add(&all, nodes, size));
+    const char *const row = ROW("a", "9", "11");
+    const char *const path = fixture_path(0, "profile.json");
+    save(path, row, strlen(row));
+    imported i = { .input = import_input_open(&fixture_tool, path) };
+    extern const import_format import_kineto;
+    ts_result result;
+    const char *const output = fixture_path(1, "x.sbt");
+    i.job = import_job_open(&fixture_tool, import_input_next(i.input),
+                            &import_kineto, output, &result);
+    i.job->executions = &all;
+    assert_true(import_kineto.import(i.job));
+    assert_true(import_executions_end(i.job));
+    assert_int_equal(TS_OK, import_job_end(i.job, true));
+    const ts_reader_desc desc = { .path = output, .threads = 1 };
+    assert_int_equal(TS_OK, ts_reader_open(&i.reader, &desc));
+    char *const text = import_dump(&i);
+    if (!strstr(text, expected)) fail_msg("no \"%s\" in\n%s", expected, text);
+    free(text);
+    import_done(&i);
+    import_executions_close(&all);
+}
+
+UNIT_TEST(numbers_beyond_int64_keep_their_digits)
+{
+#define BIG(number) TRACE("{\"rf_id\":11,\"name\":\"a\",\"big\":" number "}")
+#define EXPECT(number, expected) \
+    expect_text(BIG(number), sizeof BIG(number) - 1, expected)
+    EXPECT("9223372036854775807", " value=9223372036854775807\n");
+    EXPECT("9223372036854775808", " \"9223372036854775808\"\n");
+    EXPECT("18446744073709551615", " \"18446744073709551615\"\n");
+    EXPECT("-9223372036854775808", " value=-9223372036854775808\n");
+}
+
+typedef struct chakra_bytes {
+    uint8_t data[80 << 10];
+    size_t size;
+} chakra_bytes;
+
+static void put_varint(chakra_bytes *b, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        b->data[b->size++] = (uint8_t)(value | 0x80);
+    b->data[b->size++] = (uint8_t)value;
+}
+
+static void put_bytes(chakra_bytes *b, uint32_t field, const void *bytes,
+                      size_t size)
+{
+    put_varint(b, field << 3 | 2);
+    put_varint(b, size);
+    memcpy(b->data + b->size, bytes, size);
+    b->size += size;
+}
+
+// A file of the process 9 with node 11, "a", and these other fields.
+static void expect_chakra(const void *fields, size_t size, const char *expected)
+{
+    static chakra_bytes file, node;
+    static const char head[] = "\x09\x12\x07\x0a\x03pid\x68\x09";
+    static const char id[] = "\x0a\x05rf_id\x68\x0b";
+    node.size = 0;
+    put_bytes(&node, 2, "a", 1);
+    put_bytes(&node, 10, id, sizeof id - 1);
+    memcpy(node.data + node.size, fields, size);
+    node.size += size;
+    file.size = sizeof head - 1;
+    memcpy(file.data, head, sizeof head - 1);
+    put_varint(&file, node.size);
+    memcpy(file.data + file.size, node.data, node.size);
+    expect_text((const char *)file.data, file.size + node.size, expected);
+}
+
+static void expect_attribute(const char *value, size_t size,
+                             const char *expected)
+{
+    static chakra_bytes a, all;
+    a.size = all.size = 0;
+    put_bytes(&a, 1, "key", 3);
+    memcpy(a.data + a.size, value, size);
+    a.size += size;
+    put_bytes(&all, 10, a.data, a.size);
+    expect_chakra(all.data, all.size, expected);
+}
+
+// Each type of a value, and lists of them, packed or not.
+UNIT_TEST(attributes_of_chakra_are_numbers_and_lists)
+{
+#define VALUE(bytes, expected) \
+    expect_attribute(bytes, sizeof bytes - 1, expected)
+    VALUE("\x19\0\0\0\0\0\0\xf8\x3f", " value=4609434218613702656\n"); // 1.5
+    VALUE("\x2d\0\0\x20\x40", " value=4612811918334230528\n");         // 2.5
+    VALUE("\x68\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01",
+          " \"9223372036854775808\"\n"); // uint64
+    VALUE("\x48\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", " value=-1\n");
+    VALUE("\x88\x01\x03", " value=-2\n");             // sint64
+    VALUE("\xbd\x01\xfe\xff\xff\xff", " value=-2\n"); // sfixed32
+    VALUE("\x22\x0a\x0a\x08\0\0\0\0\0\0\xf8\x3f", " \"[1.5]\"\n");
+    VALUE("\x52\x04\x0a\x02\x01\x02", " \"[1,2]\"\n");
+    VALUE("\x52\x04\x08\x01\x08\x02", " \"[1,2]\"\n");
+    VALUE("\xf2\x01\x06\x0a\x01\x22\x0a\x01z", " \"[\"\\\"\",\"z\"]\"\n");
+    // Not a number; a list that ends within a value; no value at all.
+    VALUE("\x19\0\0\0\0\0\0\xf8\x7f",
+          "no place values of an execution trace 1\n");
+    VALUE("\x52\x03\x0a\x01\x80", "no place values of an execution trace 1\n");
+    VALUE("", "no place values of an execution trace 1\n");
+}
+
+UNIT_TEST(dependencies_of_chakra_are_whole)
+{
+    static chakra_bytes packed, all;
+    static char list[40 << 10] = "[";
+    size_t at = 1;
+    expect_chakra("\x20\x05\x20\x06", 4, " \"[5,6]\"\n");
+    for (unsigned i = 1000; i < 5000; i++) {
+        put_varint(&packed, i);
+        at += (size_t)snprintf(list + at, sizeof list - at, "%s%u",
+                               at > 1 ? "," : "", i);
+    }
+    snprintf(list + at, sizeof list - at, "]");
+    put_bytes(&all, 5, packed.data, packed.size);
+    expect_chakra(all.data, all.size, list);
+    packed.size = all.size = 0;
+    for (unsigned i = 0; i < 12000; i++)
+        put_varint(&packed, i + 10000);
+    put_bytes(&all, 5, packed.data, packed.size);
+    expect_chakra(all.data, all.size, "flawed truncated_execution_value 1\n");
+}
+
+UNIT_TEST(keys_without_a_place_are_counted)
+{
+    enum { KEYS = EXECUTION_KEYS + 3 };
+    static char text[KEYS * 16 + 1000];
+    size_t at = (size_t)snprintf(text, sizeof text,
+                                 "{\"schema\":\"1\",\"pid\":9,\"nodes\":[{"
+                                 "\"rf_id\":11,\"name\":\"a\",\"");
+    for (int i = 0; i < 60; i++)
+        text[at++] = 'l'; // longer than most, but known
+    at += (size_t)snprintf(text + at, sizeof text - at, "\":1,\"");
+    for (int i = 0; i < EXECUTION_KEY; i++)
+        text[at++] = 'x';
+    at += (size_t)snprintf(text + at, sizeof text - at, "\":1");
+    for (int i = 0; i < KEYS - 2; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, ",\"k%d\":1", i);
+    at += (size_t)snprintf(text + at, sizeof text - at, "}]}");
+    expect_text(text, at, "no place values of an execution trace 3\n");
+    expect_text(text, at, "name=et.llllllllllllllllllllllllllllllll");
+}
+
 int main(void)
 {
     return unit_run(fixture_begin, fixture_end);

@@ -5,6 +5,7 @@
     read.c       decodes protobuf into nodes
     layout.c     estimates times of nodes that have none
     operators.c  reads what is joined with the profiler's trace
+    values.c     attributes as numbers and text
 */
 #ifndef TS_TOOLS_IMPORT_CHAKRA_CHAKRA_H
 #define TS_TOOLS_IMPORT_CHAKRA_CHAKRA_H
@@ -77,9 +78,29 @@ enum { CHAKRA_MESSAGE_MAX = 64 << 20 };
 
 typedef struct chakra_attribute {
     ts_text name, text; // text: if it is a string or bytes, else NULL
-    int64_t number;     // IMPORT_NONE: it is no number
+    int64_t number;     // IMPORT_NONE: it is no whole number of int64_t
+    uint64_t field;     // of its value, which has the type; 0: it has none
+    import_field value;
 } chakra_attribute;
 
+// A text of at most EXECUTION_TEXT + 1 bytes. Starts from { 0 }; free data.
+typedef struct chakra_text {
+    char *data; // not terminated
+    size_t size, room;
+    bool no_memory;
+} chakra_text;
+
+// Returns whether a field of an attribute is its value, of any type.
+bool chakra_is_value(uint64_t field);
+// Returns the number in an attribute's field; IMPORT_NONE: it has none of
+// int64_t.
+int64_t chakra_number(uint64_t field, const import_field *f);
+// Prints a number, or a list as JSON, anew. False: it is malformed, or infinite
+// or no number.
+bool chakra_print(chakra_text *to, const chakra_attribute *a);
+// Adds values to a list, which is not closed: a number, packed numbers, or a
+// string. False: they are malformed.
+bool chakra_list_add(chakra_text *to, uint64_t field, const import_field *f);
 // Decodes an attribute; false: it is malformed or has no name.
 bool chakra_attribute_take(import_wire w, chakra_attribute *a);
 // Reads the size of a message; false at the end. *broken: it is truncated or

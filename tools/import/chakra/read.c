@@ -8,43 +8,20 @@
 #include "tools/import/chakra/chakra.h"
 #include "tools/import/wire.h"
 
-static int64_t unzigzag(uint64_t value)
-{
-    return (int64_t)(value >> 1 ^ (0 - (value & 1)));
-}
-
 /* ---- Attributes --------------------------------------------------------- */
 
-// Case labels are field numbers of AttributeProto's oneof.
+enum { STRING = 29, BYTES = 31 }; // fields of AttributeProto
+
 static void take_value(chakra_attribute *a, const import_field *f)
 {
-    switch (f->number) {
-    case 7: // int32 to uint64, bool
-    case 9:
-    case 11:
-    case 13:
-    case 27:
-        if (f->type == IMPORT_VARINT) a->number = (int64_t)f->value;
-        break;
-    case 15: // sint32, sint64
-    case 17:
-        if (f->type == IMPORT_VARINT) a->number = unzigzag(f->value);
-        break;
-    case 19: // fixed32, fixed64, sfixed64
-    case 21:
-    case 25:
-        if (f->type != IMPORT_VARINT && f->type != IMPORT_BYTES)
-            a->number = (int64_t)f->value;
-        break;
-    case 23:
-        if (f->type == IMPORT_FIXED32) a->number = (int32_t)(uint32_t)f->value;
-        break;
-    case 29: // string, bytes
-    case 31:
-        if (f->type != IMPORT_BYTES) break;
-        a->text.text = (const char *)f->bytes.at;
-        a->text.size = (size_t)(f->bytes.end - f->bytes.at);
-    }
+    if (!chakra_is_value(f->number)) return;
+    a->field = f->number;
+    a->value = *f;
+    a->number = chakra_number(f->number, f);
+    if ((f->number != STRING && f->number != BYTES) || f->type != IMPORT_BYTES)
+        return;
+    a->text.text = (const char *)f->bytes.at;
+    a->text.size = (size_t)(f->bytes.end - f->bytes.at);
 }
 
 bool chakra_attribute_take(import_wire w, chakra_attribute *a)
@@ -267,11 +244,11 @@ static void take_node(chakra *c, import_wire w)
     c->nodes[c->count++] = node;
 }
 
-// Reads facts about the session; skips lists, which are neither text nor
-// number.
+// Reads facts about the session.
 static void take_metadata(chakra *c, import_wire w)
 {
     import_field f;
+    chakra_text text = { 0 };
     chakra_attribute a;
     while (import_wire_field(&w, &f)) {
         char key[80] = "chakra.version";
@@ -291,9 +268,13 @@ static void take_metadata(chakra *c, import_wire w)
             import_meta_text(c->job, 0, key, a.text.text, a.text.size);
         else if (a.number != IMPORT_NONE)
             import_meta_int(c->job, 0, key, a.number);
+        else if (chakra_print(&text, &a))
+            import_meta_text(c->job, 0, key, text.data, text.size);
         else
             import_unowned(c->job, "metadata", 8);
     }
+    c->out_of_memory |= text.no_memory;
+    free(text.data);
 }
 
 /* ---- Messages ----------------------------------------------------------- */

@@ -22,6 +22,7 @@ static bool add(execution_file *file, uint8_t key, execution_type type,
 {
     const uint32_t kept =
         size > EXECUTION_TEXT ? EXECUTION_TEXT : (uint32_t)size;
+    file->truncated += kept < size;
     if (!cli_grow(&file->bytes, &file->bytes_room,
                   file->size + VALUE_HEAD + kept, 1)) {
         file->no_memory = true;
@@ -73,7 +74,10 @@ void execution_node_value(execution_file *file, const char *key,
         node->name_at = file->size - node->name_size;
     } else if (size && (size != 2 || memcmp(text, "[]", 2))) {
         const uint8_t number = key_of(file, key);
-        if (number != NAME_KEY) add(file, number, type, text, size);
+        if (number != NAME_KEY)
+            add(file, number, type, text, size);
+        else
+            file->left_out++;
     }
 }
 
@@ -174,7 +178,7 @@ static void put_value(import_job *job, uint32_t thread, int64_t start_ns,
                       uint32_t site, const char *key, execution_type type,
                       const char *text, size_t size)
 {
-    char name[64], *end, copy[32];
+    char name[EXECUTION_KEY + 8], *end, copy[32];
     const size_t name_size = (size_t)snprintf(name, sizeof name, "et.%s", key);
     const uint32_t number = import_name(job, name, name_size);
     if (type == EXECUTION_TRUE || type == EXECUTION_FALSE) {
@@ -189,10 +193,11 @@ static void put_value(import_job *job, uint32_t thread, int64_t start_ns,
     memcpy(copy, text, size);
     copy[size] = 0;
     errno = 0;
-    const int64_t whole = *copy == '-' ? strtoll(copy, &end, 10)
-                                       : (int64_t)strtoull(copy, &end, 10);
+    const int64_t whole = strtoll(copy, &end, 10);
     if (!*end && !errno)
         import_zone_int(job, thread, start_ns, site, number, whole);
+    else if (!*end) // it keeps its digits
+        import_zone_text(job, thread, start_ns, site, number, text, size);
     else
         import_zone_double(job, thread, start_ns, site, number,
                            strtod(copy, NULL));
@@ -253,6 +258,7 @@ static bool refuse_second(import_job *job, execution_file *file)
 bool import_executions_end(import_job *job)
 {
     static const char rest[] = "operators of an execution trace";
+    static const char values[] = "values of an execution trace";
     const import_executions *const all = job->executions;
     bool ok = true;
     for (size_t i = 0; all && i < all->count; i++) {
@@ -265,6 +271,10 @@ bool import_executions_end(import_job *job)
                         (int64_t)file->count);
         import_meta_int(job, 0, "execution_trace.joined",
                         (int64_t)file->joined);
+        if (file->left_out)
+            import_unowned_many(job, values, sizeof values - 1, file->left_out);
+        for (uint64_t k = 0; k < file->truncated; k++)
+            import_flaw(job, "truncated_execution_value");
         if (file->count > file->joined)
             import_unowned_many(job, rest, sizeof rest - 1,
                                 file->count - file->joined);

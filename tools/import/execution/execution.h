@@ -67,7 +67,8 @@ void import_executions_close(import_executions *all);
 /* ==== 2. Between its files =============================================== */
 
 enum {
-    EXECUTION_KEYS = 128, // distinct keys of a file; further ones have no place
+    EXECUTION_KEYS = 254, // distinct keys of a file; further ones have no place
+    EXECUTION_KEY = 128,  // bytes of a key, with a zero; likewise
     EXECUTION_TEXT = 65535 // bytes of a value; longer ones are truncated
 };
 
@@ -91,10 +92,12 @@ typedef struct execution_file {
     size_t count, room;
     uint8_t *bytes; // size
     size_t size, bytes_room;
-    char keys[EXECUTION_KEYS][48];
+    char keys[EXECUTION_KEYS][EXECUTION_KEY];
     size_t key_count;
     cli_map node_of;      // by id: index + 1
     uint64_t joined, all; // nodes of the current job; rows of all jobs
+    uint64_t left_out;    // values that have no place, or are malformed
+    uint64_t truncated;   // values
     bool no_memory;
     bool is_chakra;
     execution_node open; // the node that is being read

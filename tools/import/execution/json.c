@@ -35,7 +35,7 @@ typedef enum place {
     AT_END
 } place;
 
-enum { PIECE = 64 << 10, DEPTH = 256, KEY = 48 };
+enum { PIECE = 64 << 10, DEPTH = 256, KEY = EXECUTION_KEY + 1 };
 
 typedef struct parser {
     execution_file *file;
@@ -52,7 +52,9 @@ typedef struct parser {
 
 static int put(parser *p, const void *bytes, size_t size)
 {
-    if (p->size + size > EXECUTION_TEXT) size = EXECUTION_TEXT - p->size;
+    // One byte more shows that it is truncated.
+    if (p->size + size > EXECUTION_TEXT + 1)
+        size = EXECUTION_TEXT + 1 - p->size;
     if (!cli_grow(&p->text, &p->room, p->size + size, 1)) {
         p->file->no_memory = true;
         return 0;
