@@ -71,14 +71,26 @@ static bool add_all(ts_import *all, const cli_tool *tool,
     return ok;
 }
 
+static bool recognise_any(import_source *source)
+{
+    (void)source;
+    return true;
+}
+
+static const import_format anything = { .recognise = recognise_any };
+static const import_format *const any[] = { &anything, NULL };
+
 // Reads a profile ahead. Returns whether the file may hold others: what is no
 // plain file is read once only.
 static bool scan(ts_import *all, const cli_tool *tool, const char *path)
 {
     static const import_format *const kineto[] = { &import_kineto, NULL };
+    // With --format any file is a profile.
+    const import_format *const *const formats =
+        all->desc->format ? any : kineto;
     import_source *source;
     if (!is_candidate(path)) return true;
-    import_input *const input = open_as(tool, path, kineto, &source);
+    import_input *const input = open_as(tool, path, formats, &source);
     if (!input) return false;
     import_executions_scan(&all->executions, tool, source);
     import_input_close(input);
@@ -122,7 +134,9 @@ bool api_import_executions(ts_import *all, const cli_tool *tool)
     const ts_import_desc *const desc = all->desc;
     import_input *profile = NULL;
     import_source *source;
-    if (desc->path_count < 2 || desc->format || import_torch_execution.missing)
+    const bool is_kineto =
+        !desc->format || !strcmp(desc->format, import_kineto.name);
+    if (desc->path_count < 2 || !is_kineto || import_torch_execution.missing)
         return true;
     for (size_t i = 0; i < desc->path_count && !profile; i++)
         profile = open_as(tool, desc->paths[i], kineto, &source);

@@ -73,13 +73,13 @@ UNIT_TEST(a_node_keeps_all_that_is_no_empty_text_or_list)
     import_executions_close(&all);
 }
 
-// Ids are unique: the first node keeps its id, and 0 and no number are none.
+// Of one id and name the first node stays; 0 and no number are no id.
 UNIT_TEST(nodes_without_an_id_of_their_own_are_left_out)
 {
 #define OLD(name, id) \
     "{\"name\":\"" name "\",\"rf_id\":" id ",\"parent\":1,\"inputs\":[1]," \
     "\"input_shapes\":[[]]}"
-    static const char bytes[] = TRACE(OLD("a", "5") "," OLD("b", "5") "," OLD(
+    static const char bytes[] = TRACE(OLD("a", "5") "," OLD("a", "5") "," OLD(
         "c", "0") "," OLD("d", "-2") "," OLD("", "6") "," OLD("e", "7"));
     import_executions all = { 0 };
     assert_true(add(&all, bytes, sizeof bytes - 1));
@@ -176,6 +176,11 @@ UNIT_TEST(process_id_and_name_must_be_equal)
                   "args 1, flawed 0, left 0, unused 1");
     expect_joined(TRACE(NODE), ROW("aten::mul", "9", "11"),
                   "args 1, flawed 1, left 0, unused 1");
+    // Nodes of one id: the name tells.
+    expect_joined(TRACE(OLD("b", "11") "," NODE), ROW("aten::add", "9", "11"),
+                  "args 8, flawed 0, left 1, unused 0");
+    expect_joined(TRACE(NODE "," NODE), ROW("aten::add", "9", "11"),
+                  "args 8, flawed 1, left 0, unused 0");
     expect_joined(TRACE(NODE "," OLD("b", "3")), ROW("aten::add", "9", "11"),
                   "args 8, flawed 0, left 1, unused 0");
 }

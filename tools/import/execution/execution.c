@@ -7,6 +7,8 @@
 #include "tools/import/execution/execution.h"
 
 #include <stdlib.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 enum { NAME_KEY = 255, VALUE_HEAD = 6 }; // key, type, 4 bytes of size
 
@@ -81,25 +83,33 @@ void execution_node_value(execution_file *file, const char *key,
     }
 }
 
+static uint64_t key_of_name(uint64_t id, const void *name, size_t size)
+{
+    return XXH3_64bits_withSeed(name, size, id);
+}
+
 void execution_node_end(execution_file *file)
 {
     execution_node *const node = &file->open;
     node->end = file->size;
-    uint64_t *const index = node->id && node->name_size
-                                ? cli_map_at(&file->node_of, node->id)
-                                : NULL;
-    if (!index || *index) {
-        file->no_memory |= node->id && node->name_size && !index;
-        file->size = node->at;
-        return;
-    }
-    if (!cli_grow(&file->nodes, &file->room, file->count + 1,
+    file->size = node->at;
+    if (!node->id || !node->name_size) return;
+    uint64_t *const index = cli_map_at(
+        &file->named,
+        key_of_name(node->id, file->bytes + node->name_at, node->name_size));
+    uint64_t *const first = cli_map_at(&file->node_of, node->id);
+    if (!index || !first ||
+        !cli_grow(&file->nodes, &file->room, file->count + 1,
                   sizeof *file->nodes)) {
         file->no_memory = true;
         return;
     }
+    file->doubles += *index != 0;
+    if (*index) return;
+    file->size = node->end;
     file->nodes[file->count++] = *node;
     *index = file->count;
+    if (!*first) *first = file->count;
 }
 
 /* ---- Files -------------------------------------------------------------- */
@@ -111,6 +121,7 @@ static void close_file(execution_file *file)
     free(file->nodes);
     free(file->bytes);
     cli_map_close(&file->node_of);
+    cli_map_close(&file->named);
 }
 
 bool import_executions_add(import_executions *all, const cli_tool *tool,
@@ -227,12 +238,14 @@ void import_executions_join(import_job *job, int64_t process, int64_t id,
     for (size_t i = 0; all && id && i < all->count; i++) {
         execution_file *const file = &all->files[i];
         if (file->process != process) continue;
+        if (!cli_map_find(&file->node_of, (uint64_t)id) ||
+            !execution_is_for(file, job))
+            continue;
         const uint64_t *const index =
-            cli_map_find(&file->node_of, (uint64_t)id);
-        if (!index || !*index) continue;
-        if (!execution_is_for(file, job)) continue;
-        execution_node *const node = &file->nodes[*index - 1];
-        if (node->name_size != size ||
+            cli_map_find(&file->named, key_of_name((uint64_t)id, name, size));
+        execution_node *const node =
+            index && *index ? &file->nodes[*index - 1] : NULL;
+        if (!node || node->id != (uint64_t)id || node->name_size != size ||
             memcmp(file->bytes + node->name_at, name, size)) {
             import_flaw(job, "other_execution_name");
             continue;
@@ -275,6 +288,8 @@ bool import_executions_end(import_job *job)
             import_unowned_many(job, values, sizeof values - 1, file->left_out);
         for (uint64_t k = 0; k < file->truncated; k++)
             import_flaw(job, "truncated_execution_value");
+        for (uint64_t k = 0; k < file->doubles; k++)
+            import_flaw(job, "duplicate_execution_id");
         if (file->count > file->joined)
             import_unowned_many(job, rest, sizeof rest - 1,
                                 file->count - file->joined);

@@ -94,10 +94,12 @@ typedef struct execution_file {
     size_t size, bytes_room;
     char keys[EXECUTION_KEYS][EXECUTION_KEY];
     size_t key_count;
-    cli_map node_of;      // by id: index + 1
+    cli_map node_of;      // by id, the first one: index + 1
+    cli_map named;        // by id and name: index + 1
     uint64_t joined, all; // nodes of the current job; rows of all jobs
     uint64_t left_out;    // values that have no place, or are malformed
     uint64_t truncated;   // values
+    uint64_t doubles;     // nodes with the id and name of an earlier one
     bool no_memory;
     bool is_chakra;
     execution_node open; // the node that is being read
@@ -116,7 +118,7 @@ void execution_node_begin(execution_file *file);
 // become arguments "et.KEY". Empty texts and arrays are left out.
 void execution_node_value(execution_file *file, const char *key,
                           execution_type type, const char *text, size_t size);
-// Keeps the open node if it has an id that no earlier one has.
+// Keeps the open node if it has an id and name that no earlier one has.
 void execution_node_end(execution_file *file);
 // Returns the rank in a file name, "rank3" or "PREFIX.3.et"; IMPORT_NONE: none.
 int64_t execution_rank(const char *name);
