@@ -149,10 +149,10 @@ UNIT_TEST(a_brief_exact_run_of_other_durations_differs)
     fixture x = burst();
     const size_t count = ts_replay_graph(x.replay).operation_count;
     int64_t *const longer = calloc(count, sizeof *longer);
-    ts_operation op;
+    ts_operation o;
     assert_non_null(longer);
-    for (size_t i = 0; ts_replay_operation(x.replay, i, &op); i++)
-        longer[i] = 2 * (op.recorded_end_ns - op.recorded_start_ns);
+    for (size_t i = 0; ts_replay_operation(x.replay, i, &o); i++)
+        longer[i] = 2 * (o.recorded_end_ns - o.recorded_start_ns);
     ts_replay_run_desc desc = { .durations_ns = longer };
     assert_int_equal(TS_OK, ts_replay_run(x.replay, &desc));
     const ts_replay_stats whole = *stats(&x);
