@@ -18,6 +18,8 @@ static bool recognise(import_source *source)
 #ifdef TRACESMITH_OTF2
 #define MISSING NULL
 
+enum { CRASHES = 16 }; // after which no child is started again
+
 /* ---- Times --------------------------------------------------------------- */
 
 static uint64_t divisor(uint64_t a, uint64_t b)
@@ -111,11 +113,17 @@ static bool take_error(otf2 *o, const otf2_record *r, const char *text)
     return true;
 }
 
+static void go_to(otf2 *o, const otf2_record *r)
+{
+    otf2_go_to(o, r->v[0]);
+    o->index = r->v[1];
+}
+
 static bool take_record(otf2 *o, const otf2_record *r, const char *bytes)
 {
     if (r->kind == OTF2_ERROR) return take_error(o, r, bytes);
     if (r->kind == OTF2_AT)
-        otf2_go_to(o, r->v[0]);
+        go_to(o, r);
     else if (r->kind == OTF2_ARG)
         otf2_take_attribute(o, r);
     else if (r->kind == OTF2_OTHER)
@@ -132,29 +140,45 @@ static bool take_record(otf2 *o, const otf2_record *r, const char *bytes)
     return true;
 }
 
-static bool read_records(otf2 *o, char *path)
+// Takes the records of a child. Returns why it ended early; NULL: it did not.
+static const char *take_records(otf2 *o, bool *good)
 {
     otf2_record r;
     char *bytes = NULL;
     size_t room = 0;
-    bool good = import_child_start(&o->child, otf2_read_archive, path);
-    if (!good) return import_fail(o->job, "%s", strerror(errno));
-    while (good && !o->no_memory && !o->zones.no_memory &&
+    bool is_known = true;
+    while (*good && !o->no_memory && !o->zones.no_memory &&
            import_child_read(&o->child, &r, sizeof r)) {
-        if (r.kind >= OTF2_KINDS || r.size > OTF2_BYTES) break;
+        is_known = r.kind < OTF2_KINDS && r.size <= OTF2_BYTES;
+        if (!is_known) break;
         o->no_memory |= !cli_grow(&bytes, &room, r.size + 1, 1);
         if (o->no_memory || !import_child_read(&o->child, bytes, r.size)) break;
-        good = take_record(o, &r, bytes);
+        *good = take_record(o, &r, bytes);
     }
     free(bytes);
     const char *const why = import_child_end(&o->child);
-    if (!good || !why) return good;
-    if (!o->job->rows)
-        return import_fail(o->job, "the library of OTF2 cannot read it: %s",
-                           why);
-    import_bad(o->job, "unreadable_rest", IMPORT_NONE);
-    o->job->is_cut = true;
-    return true;
+    return is_known ? why : "its data did not arrive";
+}
+
+// After a crash another child goes on behind the location that was at fault.
+static bool read_records(otf2 *o, const char *path)
+{
+    otf2_task task = { .path = path };
+    const char *fault = NULL;
+    bool good = true;
+    for (size_t crashes = 0; crashes < CRASHES; crashes++) {
+        if (!import_child_start(&o->child, otf2_read_archive, &task))
+            return import_fail(o->job, "%s", strerror(errno));
+        const char *const why = take_records(o, &good);
+        if (!why || !good) break;
+        if (!fault) fault = why;
+        import_bad(o->job, "unreadable_rest", IMPORT_NONE);
+        o->job->is_cut = o->job->lacks_files = true;
+        if (!o->is_located || o->child.is_silent) break;
+        task.first = o->index + 1;
+    }
+    if (!good || !fault || o->job->rows) return good;
+    return import_fail(o->job, "the library of OTF2 cannot read it: %s", fault);
 }
 
 /* ---- The archive --------------------------------------------------------- */

@@ -35,7 +35,7 @@
         COMM             self, group, name
         WINDOW           self, comm
         PROPERTY         self, is of a group, name, value
-        AT               location: that of the events that follow
+        AT               location: that of the events that follow, its index
         ENTER, LEAVE     region, or a context and 1
         ARG              attribute, type, value: of the next event
         NUMBER           parameter, value
@@ -116,11 +116,17 @@ typedef struct otf2_child {
     uint64_t budget;  // records that the file in progress may have
     uint64_t *others; // of the location in progress, as in otf2_others
     bool is_own;      // ts-export wrote the archive
+    bool is_quiet;    // writes no records
     char error[200];  // the first one of the library
 } otf2_child;
 
-// Reads the archive whose anchor is at `path`, and writes its records.
-void otf2_read_archive(FILE *out, void *path);
+typedef struct otf2_task {
+    const char *path; // of the anchor
+    size_t first;     // location; above 0: definitions are known
+} otf2_task;
+
+// Reads the archive of an otf2_task, and writes its records.
+void otf2_read_archive(FILE *out, void *task);
 // Writes a record. False: the file has more of them than bytes.
 bool otf2_put(otf2_child *c, otf2_record r, const void *bytes, size_t size);
 // Reads the global definitions. False: they cannot be read.
@@ -197,7 +203,7 @@ typedef struct otf2 {
     size_t size, room;
     uint64_t total, order; // events that there are; number of this one
     // The location in progress:
-    uint64_t location;
+    uint64_t location, index;
     uint32_t track;
     bool is_located, is_stream; // is_located: there is a location
     otf2_open *open;            // of a stream; of a thread only calls
