@@ -6,17 +6,13 @@
 #ifdef TRACESMITH_OTF2
 #define U    __attribute__((unused))
 #define HEAD OTF2_TimeStamp time, U uint64_t position, void *user
-#define LIST U OTF2_AttributeList *list
+#define LIST OTF2_AttributeList *list
 
 static OTF2_CallbackCode put(otf2_child *c, otf2_record r)
 {
     return otf2_put(c, r, NULL, 0) ? OTF2_CALLBACK_SUCCESS
                                    : OTF2_CALLBACK_INTERRUPT;
 }
-
-#define PUT(k, ...) \
-    put(user, \
-        (otf2_record){ .kind = OTF2_##k, .time = time, .v = { __VA_ARGS__ } })
 
 // The bits of a value of a type.
 static uint64_t bits_of(OTF2_Type type, OTF2_AttributeValue value)
@@ -58,36 +54,33 @@ static void put_list(otf2_child *c, const OTF2_AttributeList *list)
     }
 }
 
-static OTF2_CallbackCode take_enter(U OTF2_LocationRef at, HEAD,
-                                    OTF2_AttributeList *list,
+#define PUT(k, ...) \
+    (put_list(user, list), \
+     put(user, (otf2_record){ \
+                   .kind = OTF2_##k, .time = time, .v = { __VA_ARGS__ } }))
+
+static OTF2_CallbackCode take_enter(U OTF2_LocationRef at, HEAD, LIST,
                                     OTF2_RegionRef region)
 {
-    put_list(user, list);
     return PUT(ENTER, region);
 }
 
-static OTF2_CallbackCode take_leave(U OTF2_LocationRef at, HEAD,
-                                    OTF2_AttributeList *list,
+static OTF2_CallbackCode take_leave(U OTF2_LocationRef at, HEAD, LIST,
                                     OTF2_RegionRef region)
 {
-    put_list(user, list);
     return PUT(LEAVE, region);
 }
 
-static OTF2_CallbackCode take_context_enter(U OTF2_LocationRef at, HEAD,
-                                            OTF2_AttributeList *list,
+static OTF2_CallbackCode take_context_enter(U OTF2_LocationRef at, HEAD, LIST,
                                             OTF2_CallingContextRef context,
                                             U uint32_t distance)
 {
-    put_list(user, list);
     return PUT(ENTER, context, 1);
 }
 
-static OTF2_CallbackCode take_context_leave(U OTF2_LocationRef at, HEAD,
-                                            OTF2_AttributeList *list,
+static OTF2_CallbackCode take_context_leave(U OTF2_LocationRef at, HEAD, LIST,
                                             OTF2_CallingContextRef context)
 {
-    put_list(user, list);
     return PUT(LEAVE, context, 1);
 }
 
@@ -97,8 +90,12 @@ static OTF2_CallbackCode take_metric(U OTF2_LocationRef at, HEAD, LIST,
                                      const OTF2_MetricValue *values)
 {
     OTF2_CallbackCode code = OTF2_CALLBACK_SUCCESS;
+    put_list(user, list);
     for (uint8_t i = 0; i < count && code == OTF2_CALLBACK_SUCCESS; i++)
-        code = PUT(METRIC, metric, i, types[i], values[i].unsigned_int);
+        code = put(user, (otf2_record){ .kind = OTF2_METRIC,
+                                        .time = time,
+                                        .v = { metric, i, types[i],
+                                               values[i].unsigned_int } });
     return code;
 }
 
@@ -106,19 +103,19 @@ static OTF2_CallbackCode take_text(U OTF2_LocationRef at, HEAD, LIST,
                                    OTF2_ParameterRef parameter,
                                    OTF2_StringRef string)
 {
-    return PUT(TEXT, parameter, string);
+    return PUT(TEXT, parameter, string, OTF2_TYPE_STRING);
 }
 
 static OTF2_CallbackCode take_int(U OTF2_LocationRef at, HEAD, LIST,
                                   OTF2_ParameterRef parameter, int64_t value)
 {
-    return PUT(NUMBER, parameter, (uint64_t)value);
+    return PUT(NUMBER, parameter, (uint64_t)value, OTF2_TYPE_INT64);
 }
 
 static OTF2_CallbackCode take_uint(U OTF2_LocationRef at, HEAD, LIST,
                                    OTF2_ParameterRef parameter, uint64_t value)
 {
-    return PUT(NUMBER, parameter, value);
+    return PUT(NUMBER, parameter, value, OTF2_TYPE_UINT64);
 }
 
 static OTF2_CallbackCode take_send(U OTF2_LocationRef at, HEAD, LIST,

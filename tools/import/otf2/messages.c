@@ -54,6 +54,7 @@ void otf2_take_message(otf2 *o, const otf2_record *r, int64_t time_ns)
     otf2_say(o, r->kind == OTF2_SEND ? "receiver" : "sender", r->v[0]);
     otf2_say(o, "tag", r->v[2]);
     otf2_say(o, "bytes", r->v[3]);
+    if (!o->is_stream) otf2_add_attributes(o);
     if (!o->is_stream && otf2_rank(o, r->v[1], r->v[0], &other) &&
         otf2_find(o, OTF2_PLACE, other))
         keep(o, r, time_ns, other);
@@ -77,7 +78,8 @@ static int by_channel(const void *a, const void *b)
     const int order = compare_channels(x, y);
     if (order) return order;
     if (x->is_receive != y->is_receive) return x->is_receive ? 1 : -1;
-    return x->order < y->order ? -1 : x->order > y->order;
+    if (x->order != y->order) return x->order < y->order ? -1 : 1;
+    return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
 static int by_time(const void *a, const void *b)
@@ -85,7 +87,7 @@ static int by_time(const void *a, const void *b)
     const otf2_message *const x = a, *const y = b;
     if (x->time_ns != y->time_ns) return x->time_ns < y->time_ns ? -1 : 1;
     if (x->flow != y->flow) return x->flow < y->flow ? -1 : 1;
-    return x->is_receive ? 1 : -1;
+    return (int)x->is_receive - (int)y->is_receive;
 }
 
 // Whether the first half of a channel's messages, the sends, are those that the

@@ -64,19 +64,12 @@ static void take_clock(otf2 *o)
 
 /* ---- Records ------------------------------------------------------------- */
 
-static void take_event(otf2 *o, const otf2_record *r)
+static void take_event_at(otf2 *o, const otf2_record *r, int64_t time_ns)
 {
-    int64_t time_ns;
     uint64_t region = r->v[0];
-    o->job->rows++;
-    o->order++;
     if (r->v[1] && (r->kind == OTF2_ENTER || r->kind == OTF2_LEAVE)) {
         const otf2_row *const context = otf2_find(o, OTF2_CONTEXT, region);
         region = context ? context->v[1] : OTF2_UNDEFINED_REGION;
-    }
-    if (!time_of(o, r->time, &time_ns)) {
-        import_bad(o->job, "bad_time", IMPORT_NONE);
-        return;
     }
     switch (r->kind) {
     case OTF2_ENTER: otf2_take_enter(o, region, time_ns); break;
@@ -91,11 +84,25 @@ static void take_event(otf2 *o, const otf2_record *r)
     }
 }
 
+// The attributes before an event are of this one only.
+static void take_event(otf2 *o, const otf2_record *r)
+{
+    int64_t time_ns;
+    o->job->rows++;
+    o->order++;
+    if (time_of(o, r->time, &time_ns))
+        take_event_at(o, r, time_ns);
+    else
+        import_bad(o->job, "bad_time", IMPORT_NONE);
+    if (o->arg_count) import_unowned_many(o->job, "attribute", 9, o->arg_count);
+    o->arg_count = 0;
+}
+
 static void take_other(otf2 *o, const otf2_record *r)
 {
     const char *const name =
         r->v[0] < otf2_other_count ? otf2_others[r->v[0]] : "event";
-    o->job->rows += r->v[1];
+    if (r->v[0]) o->job->rows += r->v[1]; // others are attributes
     if (r->v[1]) import_unowned_many(o->job, name, strlen(name), r->v[1]);
 }
 

@@ -38,8 +38,8 @@
         AT               location: that of the events that follow, its index
         ENTER, LEAVE     region, or a context and 1
         ARG              attribute, type, value: of the next event
-        NUMBER           parameter, value
-        TEXT             parameter, string
+        NUMBER           parameter, value, type
+        TEXT             parameter, string, type
         METRIC           metric, index, type, value
         SEND             receiver, comm, tag, size, has request, request
         RECEIVE          sender, comm, tag, size, has request, request
@@ -96,7 +96,8 @@ typedef struct otf2_record {
     uint64_t v[OTF2_VALUES];
 } otf2_record;
 
-// Events that have no place in a trace, by their names.
+// Events that have no place in a trace, by their names, behind the attributes
+// of all of these.
 extern const char *const otf2_others[];
 extern const size_t otf2_other_count;
 
@@ -151,6 +152,7 @@ typedef struct otf2_table {
 typedef struct otf2_arg {
     ts_text name;
     ts_value_type type;
+    bool is_unsigned; // beside TS_VALUE_INT
     uint64_t value;
     ts_text text;
 } otf2_arg;
@@ -252,6 +254,8 @@ uint32_t otf2_group_of(const otf2 *o, uint64_t location);
 void otf2_take_enter(otf2 *o, uint64_t region, int64_t time_ns);
 void otf2_take_leave(otf2 *o, uint64_t region, int64_t time_ns);
 void otf2_take_attribute(otf2 *o, const otf2_record *r);
+// Adds the attributes before an event to the zone in progress.
+void otf2_add_attributes(otf2 *o);
 void otf2_take_parameter(otf2 *o, const otf2_record *r);
 void otf2_take_collective(otf2 *o, const otf2_record *r);
 void otf2_take_copy(otf2 *o, const otf2_record *r, int64_t time_ns);

@@ -7,7 +7,7 @@
 
 #ifdef TRACESMITH_OTF2
 #define U    __attribute__((unused))
-#define LIST U OTF2_AttributeList *list
+#define LIST OTF2_AttributeList *list
 
 #define OTHERS(X) \
     X(Unknown, LIST) \
@@ -85,17 +85,19 @@
     X(CommDestroy, LIST, U OTF2_CommRef a)
 
 #define X(name, ...) OTHER_##name,
-enum { OTHERS(X) OTHER_COUNT };
+enum { OTHER_ATTRIBUTE, OTHERS(X) OTHER_COUNT };
 #undef X
 
 #define X(name, ...) #name,
-const char *const otf2_others[] = { OTHERS(X) };
+const char *const otf2_others[] = { "attribute", OTHERS(X) };
 #undef X
 const size_t otf2_other_count = OTHER_COUNT;
 
-static OTF2_CallbackCode count(otf2_child *c, size_t other)
+static OTF2_CallbackCode count(otf2_child *c, size_t other,
+                               const OTF2_AttributeList *list)
 {
-    if (c->others) c->others[other]++;
+    c->others[OTHER_ATTRIBUTE] += OTF2_AttributeList_GetNumberOfElements(list);
+    c->others[other]++;
     return c->budget && c->budget-- ? OTF2_CALLBACK_SUCCESS
                                     : OTF2_CALLBACK_INTERRUPT;
 }
@@ -105,7 +107,7 @@ static OTF2_CallbackCode count(otf2_child *c, size_t other)
         U OTF2_LocationRef location, U OTF2_TimeStamp time, \
         U uint64_t position, void *user, __VA_ARGS__) \
     { \
-        return count(user, OTHER_##name); \
+        return count(user, OTHER_##name, list); \
     }
 OTHERS(X)
 #undef X

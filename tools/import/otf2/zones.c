@@ -5,7 +5,10 @@
 
 #ifdef TRACESMITH_OTF2
 
-enum { OPEN = 4096 }; // regions of a stream, copies that run
+enum {
+    OPEN = 4096, // regions of a stream, copies that run
+    TEXT = 1024, // bytes of an argument
+};
 
 /* ---- Arguments ----------------------------------------------------------- */
 
@@ -14,16 +17,43 @@ static uint32_t name_of(otf2 *o, ts_text name)
     return import_name(o->job, name.text, name.size);
 }
 
+// The start of a text, with whole characters of UTF-8.
+static ts_text cut(ts_text text, size_t size)
+{
+    if (text.size <= size) return text;
+    while (size && ((uint8_t)text.text[size] & 0xC0) == 0x80)
+        size--;
+    return (ts_text){ text.text, size };
+}
+
+// Any number of events may have the same text, which is written for each.
 static void add_arg(otf2 *o, const otf2_arg *arg)
 {
-    import_nested_arg(&o->zones, o->track, name_of(o, arg->name), arg->type,
-                      arg->value, arg->text.text, arg->text.size);
+    const ts_text text = cut(arg->text, TEXT);
+    const double real = (double)arg->value;
+    ts_value_type type = arg->type;
+    uint64_t value = arg->value;
+    if (arg->is_unsigned && value > INT64_MAX) {
+        type = TS_VALUE_DOUBLE;
+        memcpy(&value, &real, sizeof value);
+    }
+    if (text.size < arg->text.size) import_flaw(o->job, "long_text");
+    import_nested_arg(&o->zones, o->track, name_of(o, arg->name), type, value,
+                      text.text, text.size);
+}
+
+void otf2_add_attributes(otf2 *o)
+{
+    for (size_t i = 0; i < o->arg_count; i++)
+        add_arg(o, &o->args[i]);
+    o->arg_count = 0;
 }
 
 void otf2_say(otf2 *o, const char *name, uint64_t value)
 {
     const otf2_arg arg = { .name = { name, strlen(name) },
                            .type = TS_VALUE_INT,
+                           .is_unsigned = true,
                            .value = value };
     if (!o->is_stream) add_arg(o, &arg);
 }
@@ -32,7 +62,9 @@ static otf2_arg arg_of(otf2 *o, uint64_t type, uint64_t value)
 {
     const otf2_row *const region =
         type == OTF2_TYPE_REGION ? otf2_find(o, OTF2_REGION, value) : NULL;
-    otf2_arg arg = { .type = TS_VALUE_INT, .value = value };
+    otf2_arg arg = { .type = TS_VALUE_INT,
+                     .is_unsigned = type == OTF2_TYPE_UINT64,
+                     .value = value };
     if (type == OTF2_TYPE_FLOAT || type == OTF2_TYPE_DOUBLE)
         arg.type = TS_VALUE_DOUBLE;
     if (type != OTF2_TYPE_STRING && !region) return arg;
@@ -57,8 +89,7 @@ void otf2_take_attribute(otf2 *o, const otf2_record *r)
 void otf2_take_parameter(otf2 *o, const otf2_record *r)
 {
     const otf2_row *const parameter = otf2_find(o, OTF2_PARAMETER, r->v[0]);
-    otf2_arg arg = arg_of(
-        o, r->kind == OTF2_TEXT ? OTF2_TYPE_STRING : OTF2_TYPE_INT64, r->v[1]);
+    otf2_arg arg = arg_of(o, r->v[2], r->v[1]);
     if (!parameter) {
         import_bad(o->job, "unknown_name", IMPORT_NONE);
         return;
@@ -114,6 +145,7 @@ void otf2_take_collective(otf2 *o, const otf2_record *r)
     if (r->v[2] < OTF2_COLLECTIVE_ROOT_THIS_GROUP) otf2_say(o, "root", r->v[2]);
     otf2_say(o, "bytes_sent", r->v[3]);
     otf2_say(o, "bytes_received", r->v[4]);
+    otf2_add_attributes(o);
 }
 
 /* ---- Threads ------------------------------------------------------------- */
@@ -299,12 +331,8 @@ void otf2_take_enter(otf2 *o, uint64_t id, int64_t time_ns)
     } else {
         import_nested_begin(&o->zones, o->track, time_ns, site_of(o, region),
                             NULL, 0);
-        for (size_t i = 0; i < o->arg_count; i++)
-            add_arg(o, &o->args[i]);
-        o->arg_count = 0;
+        otf2_add_attributes(o);
     }
-    if (o->arg_count) import_unowned_many(o->job, "attribute", 9, o->arg_count);
-    o->arg_count = 0;
 }
 
 void otf2_take_leave(otf2 *o, uint64_t id, int64_t time_ns)
@@ -323,13 +351,9 @@ void otf2_take_leave(otf2 *o, uint64_t id, int64_t time_ns)
         open = pop(o, region, time_ns);
         if (open) put_call(o, region, open, time_ns);
     } else {
-        for (size_t i = 0; i < o->arg_count; i++)
-            add_arg(o, &o->args[i]);
-        o->arg_count = 0;
+        otf2_add_attributes(o);
         import_nested_end(&o->zones, o->track, time_ns, site_of(o, region));
     }
-    if (o->arg_count) import_unowned_many(o->job, "attribute", 9, o->arg_count);
-    o->arg_count = 0;
 }
 
 #else

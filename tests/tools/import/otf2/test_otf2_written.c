@@ -124,6 +124,13 @@ static const char *close_archive(uint64_t offset)
     return file_of("traces.otf2");
 }
 
+// An attribute of the event that is written next.
+static OTF2_AttributeList *with(uint64_t value)
+{
+    OTF2_AttributeList_AddUint64(list, 0, value);
+    return list;
+}
+
 static void write_zones(OTF2_EvtWriter *to, uint64_t count)
 {
     for (uint64_t i = 1; i <= count; i++) {
@@ -208,6 +215,84 @@ UNIT_TEST(a_pipe_is_no_file_of_an_archive)
     char *const text = import_refused(file_of("traces.otf2"));
     assert_non_null(strstr(text, "it has no file of definitions"));
     free(text);
+}
+
+UNIT_TEST(attributes_of_all_events_are_kept_or_counted)
+{
+    const OTF2_Type type = OTF2_TYPE_UINT64;
+    const OTF2_MetricValue value = { .unsigned_int = 5 };
+    open_archive();
+    OTF2_EvtWriter_Enter(place[1], with(7), 1000, 0);
+    OTF2_EvtWriter_MpiCollectiveEnd(place[1], with(8), 1010, 0, 0,
+                                    OTF2_COLLECTIVE_ROOT_NONE, 1, 2);
+    OTF2_EvtWriter_Metric(place[1], with(9), 1020, 0, 1, &type, &value);
+    OTF2_EvtWriter_MpiSend(place[1], with(10), 1025, 4, 0, 3, 2);
+    OTF2_EvtWriter_MpiIsendComplete(place[1], with(11), 1030, 1);
+    OTF2_EvtWriter_Leave(place[1], with(12), 1050, 0);
+    close_archive(0);
+#define ARG "1000+0 zone_arg on process 0 process/thread 1 thread site=first "
+    expect(FIRST ARG
+           "name=attr type=1 value=7\n" ARG
+           "name=collective type=3 \"barrier\"\n" ARG
+           "name=bytes_sent type=1 value=1\n" ARG
+           "name=bytes_received type=1 value=2\n" ARG
+           "name=attr type=1 value=8\n" ARG "name=receiver type=1 value=4\n" ARG
+           "name=tag type=1 value=3\n" ARG "name=bytes type=1 value=2\n" ARG
+           "name=attr type=1 value=10\n" ARG "name=attr type=1 value=12\n"
+           "1020+0 counter on process 0 process/thread 1 thread"
+           "/counter 0 metric type=1 value=5\n"
+           "no place attribute 2\n"
+           "no place message of an unknown rank 1\n"
+           "no place MpiIsendComplete 1\n");
+}
+
+// An event without a time takes its attributes with it.
+UNIT_TEST(attributes_of_a_bad_event_go_to_no_other)
+{
+    const uint64_t offset = UINT64_C(1) << 63;
+    open_archive();
+    OTF2_EvtWriter_Enter(place[1], with(7), 1000, 0);
+    OTF2_EvtWriter_Enter(place[1], NULL, offset + 1000, 0);
+    OTF2_EvtWriter_Leave(place[1], NULL, offset + 1050, 0);
+    close_archive(offset);
+    expect(FIRST "bad bad_time 1\nno place attribute 1\n");
+}
+
+UNIT_TEST(unsigned_numbers_are_not_negative)
+{
+    const uint64_t large = UINT64_C(1) << 63;
+    open_archive();
+    OTF2_EvtWriter_Enter(place[1], with(large), 1000, 0);
+    OTF2_EvtWriter_ParameterUnsignedInt(place[1], NULL, 1001, 0, large);
+    OTF2_EvtWriter_ParameterInt(place[1], NULL, 1002, 0, -2);
+    OTF2_EvtWriter_MpiSend(place[1], NULL, 1003, 4, 0, 3, large);
+    OTF2_EvtWriter_Leave(place[1], with(large - 1), 1050, 0);
+    close_archive(0);
+#define REAL "type=2 value=4890909195324358656\n" // 2^63
+    expect(FIRST ARG "name=attr " REAL ARG "name=attr " REAL ARG
+                     "name=attr type=1 value=-2\n" ARG
+                     "name=receiver type=1 value=4\n" ARG
+                     "name=tag type=1 value=3\n" ARG "name=bytes " REAL ARG
+                     "name=attr type=1 value=9223372036854775807\n"
+                     "no place message of an unknown rank 1\n");
+}
+
+// Each event would write it anew.
+UNIT_TEST(a_long_text_is_cut_at_a_character)
+{
+    char expected[4096], line[1200];
+    open_archive();
+    OTF2_EvtWriter_Enter(place[1], NULL, 1000, 0);
+    OTF2_EvtWriter_ParameterString(place[1], NULL, 1010, 0, 7);
+    OTF2_EvtWriter_ParameterString(place[1], NULL, 1020, 0, 7);
+    OTF2_EvtWriter_Leave(place[1], NULL, 1050, 0);
+    close_archive(0);
+    const int at = snprintf(line, sizeof line, ARG "name=attr type=3 \"");
+    memset(line + at, 'x', 1023);
+    strcpy(line + at + 1023, "\"\n");
+    snprintf(expected, sizeof expected, "%s%s%s%s", FIRST, line, line,
+             "flawed long_text 2\n");
+    expect(expected);
 }
 
 // Else the child would be taken for one that hangs.
