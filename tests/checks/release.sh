@@ -36,6 +36,7 @@ check "release: the formula names the tar file and its sum" sh -ec '
     file=$(ls tracesmith-[0-9.]*.tar.gz)
     grep "url \"https://tracesmith.example/releases/$file\"" tracesmith.rb
     grep "sha256 \"$(sha256sum "$file" | cut -c 1-64)\"" tracesmith.rb
+    grep "\"HAVE_OTF2=\"" tracesmith.rb
     ! grep @ tracesmith.rb' "$folder"
 check "release: says what it leaves out, and what it does not know" sh -ec '
     unset URL
@@ -52,6 +53,7 @@ check "release: rpm reads the spec file" sh -ec '
     sed "s/@VERSION@/0.1.0/; s/@SERIES@/0.1/" packaging/tracesmith.spec \
         >"$0/tracesmith.spec"
     rpmspec -P "$0/tracesmith.spec" >"$0/spec"
+    test "$(grep -c HAVE_OTF2= "$0/spec")" = 2 # of make, and of make install
     rpmspec -q --nodebuginfo --qf "%{name}\n" "$0/tracesmith.spec" | sort |
         tr "\n" " " >"$0/names"
     test "$(cat "$0/names")" = "tracesmith tracesmith-devel tracesmith-libs "' \
