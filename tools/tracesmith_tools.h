@@ -297,7 +297,8 @@ typedef struct ts_export_counts {
     uint64_t slices, instants, samples, arrows, lanes; // perfetto, chrome
     uint64_t stack_samples; // likewise: of profiles; `samples` is of counters
     uint64_t operations, calls, nodes, edges; // dot, chakra
-    uint64_t left_out;     // dot: edges that lead out of the selection
+    uint64_t left_out;     // dot: edges that lead out of the selection;
+                           // chakra: events that it has no place for
     uint64_t tables, rows; // parquet, csv
 } ts_export_counts;
 

@@ -137,7 +137,7 @@ static void print_graph_counts(const ts_export_counts *counts)
            cli_counted(counts->calls, "call", "calls").s,
            cli_counted(counts->nodes, "node", "nodes").s,
            cli_counted(counts->edges, "edge", "edges").s);
-    if (counts->left_out)
+    if (counts->left_out && !strcmp(counts->format, "dot"))
         printf("; %s out of the selected range",
                cli_counted(counts->left_out, "more leads", "more lead").s);
     putchar('\n');

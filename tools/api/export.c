@@ -230,6 +230,8 @@ static bool export_slices(export_call *e)
     e->counts->calls = e->slices.calls;
     e->counts->nodes = e->slices.nodes;
     e->counts->edges = e->slices.edges;
+    for (size_t i = 0; i < TS_EVENT_LIMIT && e->slices.nodes; i++)
+        e->counts->left_out += e->slices.left_out[i];
     if (e->trace.info->unknown_events)
         cli_error(&tool, e->desc->path, "%s not in the output",
                   cli_counted(e->trace.info->unknown_events,

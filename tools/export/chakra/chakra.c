@@ -421,7 +421,8 @@ static void close_replay(void *replay)
     ts_replay_close(replay);
 }
 
-static void count_left_out(const chakra *x, export_counts *counts)
+// Counts events without a place; dependencies became edges.
+static ts_result count_left_out(const chakra *x, export_counts *counts)
 {
     const ts_info *const info = ts_reader_info(x->reader);
     for (size_t i = 0; i < TS_EVENT_GPU_FIRST; i++)
@@ -429,6 +430,8 @@ static void count_left_out(const chakra *x, export_counts *counts)
     const uint64_t calls = info->counts[TS_EVENT_API_CALL];
     counts->left_out[TS_EVENT_API_CALL] =
         calls > counts->calls ? calls - counts->calls : 0;
+    return chakra_lost_dependencies(x->reader,
+                                    &counts->left_out[TS_EVENT_DEPENDENCY]);
 }
 
 static ts_result walk(ts_reader *reader, export_out *out,
@@ -453,7 +456,8 @@ static ts_result walk(ts_reader *reader, export_out *out,
     put_metadata(&x);
     put_nodes(&x);
     export_out_block(out, &x.block);
-    count_left_out(&x, counts);
+    const ts_result counted = count_left_out(&x, counts);
+    if (result == TS_OK) result = counted;
     free_graph(&x);
     export_pop();
     ts_replay_close(replay);

@@ -43,6 +43,9 @@ typedef struct chakra_rows {
 // Reads the facts of all operations. Errors: those of decoding.
 ts_result chakra_rows_read(chakra_rows *all, ts_reader *reader);
 
+// Counts dependencies, as rows of the trace, that cannot be edges: a side is no
+// operation or call of the trace.
+ts_result chakra_lost_dependencies(ts_reader *reader, uint64_t *lost);
 // Finds the numbers that are names of communicators. Errors: those of decoding,
 // TS_ERR_MEMORY.
 ts_result chakra_groups_read(cli_map *groups, const chakra_rows *all,
