@@ -9535,7 +9535,7 @@ static void ts__put_append_now(ts_writer *w, uint8_t *bytes, size_t size)
 
 static void ts__put_append_encoded(ts_writer *w, ts__encoder *e)
 {
-    ts_result result = ts__writer_prepare(&w->file, 1);
+    ts_result result = ts__writer_prepare(&w->file, e->chunks);
     ts__commit commit = ts__commit_begin(&w->file);
     if (result == TS_OK) result = ts__writer_chunks(&w->file, e, &commit);
     ts__put_failed(w, result);

@@ -263,6 +263,56 @@ UNIT_TEST(a_stall_takes_time)
     ts_reader_close(reader);
 }
 
+/* A chunk of several tracks is followed by one with a picture of each. */
+
+enum { PAIRS = 600, PAIR_ROWS = 512 };
+
+// Most parts of the index hold an even number of chunks: the name in the second
+// part makes it odd, so that one place is left where two are needed.
+static void write_pairs(ts_writer *w)
+{
+    ts_rows rows = { .kind = TS_EVENT_KERNEL,
+                     .count = PAIR_ROWS,
+                     .tracks = tracks,
+                     .start_ns = start_ns,
+                     .duration_ns = duration_ns };
+    for (uint32_t i = 0; i < 2 * PAIRS; i++) {
+        if (i == PAIRS) ts_writer_name(w, "odd", 3);
+        for (uint32_t k = 0; k < PAIR_ROWS; k++) {
+            start_ns[k] = (int64_t)(i * PAIR_ROWS + k) * 100;
+            duration_ns[k] = 50;
+            tracks[k] = k % 2 ? OTHER : THREAD;
+        }
+        ts_writer_rows(w, &rows);
+    }
+}
+
+UNIT_TEST(the_last_pair_of_a_part_of_the_index_has_its_own_pictures)
+{
+    ts_writer *const w = begin(0);
+    write_pairs(w);
+    ts_reader *const reader = finish(w);
+    ts_chunk_info info;
+    size_t pictures = 0, events = 0;
+    assert_true(ts_reader_info(reader)->indexed);
+    for (size_t k = 0; ts_reader_chunk(reader, k, &info); k++) {
+        ts_lod_cell cells[TS_LOD_CELLS];
+        pictures += info.header.kind == TS_CHUNK_PICTURES;
+        if (info.header.kind != TS_CHUNK_EVENTS) continue;
+        uint32_t sum = 0;
+        assert_true(ts_reader_lod(reader, k, cells));
+        for (int i = 0; i < TS_LOD_CELLS; i++) {
+            assert_int_equal(0, cells[i].id); // no launch
+            sum += cells[i].count;
+        }
+        assert_int_equal(PAIR_ROWS, sum);
+        events++;
+    }
+    assert_int_equal(2 * PAIRS, events);
+    assert_int_equal(events, pictures);
+    ts_reader_close(reader);
+}
+
 int main(void)
 {
     return unit_run(make_path, remove_path);
