@@ -9453,15 +9453,27 @@ static void ts__put_failed(ts_writer *w, ts_result result)
     ts__writer_failed(&w->file, result);
 }
 
+// Ends the workers and frees their memory: from now on the caller does it all.
+static void ts__put_alone(ts_writer *w);
+
+// Like realloc, but takes the workers' memory where there is no other.
+static void *ts__put_memory(ts_writer *w, void *old, size_t size)
+{
+    void *more = realloc(old, size);
+    if (more || !w->crew) return more;
+    ts__put_alone(w);
+    return realloc(old, size);
+}
+
 // Grows an array to hold count elements and some more; false without memory.
-static bool ts__put_room(void **array, uint32_t *capacity, uint32_t count,
-                         size_t size)
+static bool ts__put_room(ts_writer *w, void **array, uint32_t *capacity,
+                         uint32_t count, size_t size)
 {
     uint32_t next = *capacity ? *capacity : 4;
     if (count <= *capacity) return true;
     while (next < count)
         next *= 2;
-    void *const more = realloc(*array, next * size);
+    void *const more = ts__put_memory(w, *array, next * size);
     if (!more) return false;
     *array = more;
     *capacity = next;
@@ -9642,21 +9654,31 @@ static void ts__put_submit(ts_writer *w, ts__put_job job)
 static void ts__put_append(ts_writer *w, uint8_t *bytes, size_t size)
 {
     ts__put_job job;
-    if (!w->crew || size > TS__PUT_COPY) {
+    memset(&job, 0, sizeof job);
+    job.size = size;
+    job.done = true;
+    if (w->crew && size <= TS__PUT_COPY) job.bytes = (uint8_t *)malloc(size);
+    if (!job.bytes) {
         ts__put_wait(w, 0);
         if (w->file.error == TS_OK) ts__put_append_now(w, bytes, size);
         return;
     }
-    memset(&job, 0, sizeof job);
-    job.bytes = (uint8_t *)malloc(size);
-    job.size = size;
-    job.done = true;
-    if (!job.bytes) {
-        ts__put_failed(w, TS_ERR_MEMORY);
-        return;
-    }
     memcpy(job.bytes, bytes, size);
     ts__put_submit(w, job);
+}
+
+// An encoder that is free. Without memory for another one it is one of those
+// that wait now, and fewer wait from then on.
+static ts__encoder *ts__put_encoder(ts_writer *w)
+{
+    ts__put_crew *const crew = w->crew;
+    if (!crew->spares) {
+        void *const fresh = ts__pages_new(sizeof(ts__encoder));
+        if (fresh) return (ts__encoder *)fresh;
+        if (crew->room > 1) crew->room /= 2;
+        ts__put_wait(w, 0);
+    }
+    return crew->spares ? crew->spare[--crew->spares] : NULL;
 }
 
 // Writes the encoder's columns as a chunk.
@@ -9675,9 +9697,7 @@ static void ts__put_encode(ts_writer *w, uint32_t kind, uint32_t count)
     job.count = count;
     const uint32_t compress = w->encoder->compress;
     ts__put_submit(w, job);
-    w->encoder = crew->spares
-                     ? crew->spare[--crew->spares]
-                     : (ts__encoder *)ts__pages_new(sizeof *w->encoder);
+    w->encoder = ts__put_encoder(w);
     if (w->encoder)
         w->encoder->compress = compress;
     else
@@ -9724,6 +9744,12 @@ static void ts__put_crew_close(ts_writer *w)
     w->crew = NULL;
 }
 
+static void ts__put_alone(ts_writer *w)
+{
+    ts__put_wait(w, 0);
+    ts__put_crew_close(w);
+}
+
 /* ---- 12.29 Writer: dictionaries ----------------------------------------- */
 // src/record/writer/dictionary.h
 
@@ -9756,7 +9782,8 @@ static void ts__put_entry(ts_writer *w, uint32_t kind, uint32_t id,
     if (!list->count) list->size = sizeof(ts_chunk_header);
     const size_t need = list->size + 8 + size + more_size + 8;
     if (need > list->capacity) {
-        uint8_t *const bytes = (uint8_t *)realloc(list->bytes, 2 * need);
+        uint8_t *const bytes =
+            (uint8_t *)ts__put_memory(w, list->bytes, 2 * need);
         if (!bytes) {
             ts__put_failed(w, TS_ERR_MEMORY);
             return;
@@ -9776,8 +9803,10 @@ static void ts__put_entry(ts_writer *w, uint32_t kind, uint32_t id,
 static bool ts__put_known_grow(ts_writer *w)
 {
     const uint32_t count = w->known ? 2 * (w->known_mask + 1) : 1024;
-    ts__put_known *const known = (ts__put_known *)calloc(count, sizeof *known);
+    ts__put_known *const known =
+        (ts__put_known *)ts__put_memory(w, NULL, count * sizeof *known);
     if (!known) return false;
+    memset(known, 0, count * sizeof *known);
     for (uint32_t i = 0; w->known && i <= w->known_mask; i++) {
         if (!w->known[i].id) continue;
         uint32_t at = (uint32_t)w->known[i].low & (count - 1);
@@ -9943,8 +9972,10 @@ static uint64_t ts__put_hash(uint32_t track, uint32_t kind)
 static bool ts__put_table_grow(ts_writer *w)
 {
     const uint32_t count = w->table ? 2 * (w->table_mask + 1) : 256;
-    uint32_t *const table = (uint32_t *)calloc(count, sizeof *table);
+    uint32_t *const table =
+        (uint32_t *)ts__put_memory(w, NULL, count * sizeof *table);
     if (!table) return false;
+    memset(table, 0, count * sizeof *table);
     for (uint32_t i = 0; i < w->rows_count; i++) {
         const ts__put_rows *const rows = &w->rows[i];
         uint64_t at = ts__put_hash(rows->track, rows->kind);
@@ -9977,7 +10008,7 @@ static ts__put_rows *ts__put_rows_of(ts_writer *w, uint32_t kind,
         return &w->rows[i];
     }
     void *rows = w->rows;
-    if (!ts__put_room(&rows, &w->rows_capacity, w->rows_count + 1,
+    if (!ts__put_room(w, &rows, &w->rows_capacity, w->rows_count + 1,
                       sizeof *w->rows))
         return NULL;
     w->rows = (ts__put_rows *)rows;
@@ -10163,7 +10194,7 @@ static bool ts__put_rows_grow(ts_writer *w, ts__put_rows *rows)
     const uint64_t before = ts__put_size(w, rows);
     void *cells = rows->cells;
     const bool done =
-        ts__put_room(&cells, &rows->capacity, rows->count + 1,
+        ts__put_room(w, &cells, &rows->capacity, rows->count + 1,
                      (size_t)w->width[rows->kind] * sizeof *rows->cells);
     rows->cells = (uint64_t *)cells;
     w->memory += ts__put_size(w, rows) - before;
@@ -10251,7 +10282,7 @@ void ts_writer_event_text(ts_writer *w, ts_event_kind kind, uint32_t track,
     if (rows->text_used + text_size > TS__BATCH_TEXT) ts__put_full(w, rows);
     const uint64_t before = ts__put_size(w, rows);
     void *bytes = rows->text;
-    if (!ts__put_room(&bytes, &rows->text_capacity,
+    if (!ts__put_room(w, &bytes, &rows->text_capacity,
                       rows->text_used + (uint32_t)text_size, 1)) {
         ts__put_failed(w, TS_ERR_MEMORY);
         return;
@@ -10400,7 +10431,11 @@ static void ts__put_blob(ts_writer *w, uint32_t kind, const uint64_t key[2],
                          const void *bytes, size_t size)
 {
     const size_t whole = (sizeof(ts_chunk_header) + 16 + size + 7) & ~(size_t)7;
-    uint8_t *const chunk = (uint8_t *)ts__pages_new(whole);
+    uint8_t *chunk = (uint8_t *)ts__pages_new(whole);
+    if (!chunk && w->crew) {
+        ts__put_alone(w);
+        chunk = (uint8_t *)ts__pages_new(whole);
+    }
     if (!chunk) {
         ts__put_failed(w, TS_ERR_MEMORY);
         return;
@@ -10683,7 +10718,7 @@ ts_result ts_writer_close(ts_writer *w)
         ts__put_kind(w, kind);
     ts__put_bad(w);
     ts__put_entries(w);
-    ts__put_wait(w, 0);
+    ts__put_alone(w); // what follows needs memory, too
     w->file.final = true;
     if (w->file.error == TS_OK) ts__put_failed(w, ts__writer_finish(&w->file));
     if (w->file.error == TS_OK && !w->end && rename(w->part_path, w->path) != 0)

@@ -29,7 +29,8 @@ static void ts__put_entry(ts_writer *w, uint32_t kind, uint32_t id,
     if (!list->count) list->size = sizeof(ts_chunk_header);
     const size_t need = list->size + 8 + size + more_size + 8;
     if (need > list->capacity) {
-        uint8_t *const bytes = (uint8_t *)realloc(list->bytes, 2 * need);
+        uint8_t *const bytes =
+            (uint8_t *)ts__put_memory(w, list->bytes, 2 * need);
         if (!bytes) {
             ts__put_failed(w, TS_ERR_MEMORY);
             return;
@@ -49,8 +50,10 @@ static void ts__put_entry(ts_writer *w, uint32_t kind, uint32_t id,
 static bool ts__put_known_grow(ts_writer *w)
 {
     const uint32_t count = w->known ? 2 * (w->known_mask + 1) : 1024;
-    ts__put_known *const known = (ts__put_known *)calloc(count, sizeof *known);
+    ts__put_known *const known =
+        (ts__put_known *)ts__put_memory(w, NULL, count * sizeof *known);
     if (!known) return false;
+    memset(known, 0, count * sizeof *known);
     for (uint32_t i = 0; w->known && i <= w->known_mask; i++) {
         if (!w->known[i].id) continue;
         uint32_t at = (uint32_t)w->known[i].low & (count - 1);

@@ -4,7 +4,11 @@ static void ts__put_blob(ts_writer *w, uint32_t kind, const uint64_t key[2],
                          const void *bytes, size_t size)
 {
     const size_t whole = (sizeof(ts_chunk_header) + 16 + size + 7) & ~(size_t)7;
-    uint8_t *const chunk = (uint8_t *)ts__pages_new(whole);
+    uint8_t *chunk = (uint8_t *)ts__pages_new(whole);
+    if (!chunk && w->crew) {
+        ts__put_alone(w);
+        chunk = (uint8_t *)ts__pages_new(whole);
+    }
     if (!chunk) {
         ts__put_failed(w, TS_ERR_MEMORY);
         return;
@@ -287,7 +291,7 @@ ts_result ts_writer_close(ts_writer *w)
         ts__put_kind(w, kind);
     ts__put_bad(w);
     ts__put_entries(w);
-    ts__put_wait(w, 0);
+    ts__put_alone(w); // what follows needs memory, too
     w->file.final = true;
     if (w->file.error == TS_OK) ts__put_failed(w, ts__writer_finish(&w->file));
     if (w->file.error == TS_OK && !w->end && rename(w->part_path, w->path) != 0)

@@ -8,8 +8,10 @@ static uint64_t ts__put_hash(uint32_t track, uint32_t kind)
 static bool ts__put_table_grow(ts_writer *w)
 {
     const uint32_t count = w->table ? 2 * (w->table_mask + 1) : 256;
-    uint32_t *const table = (uint32_t *)calloc(count, sizeof *table);
+    uint32_t *const table =
+        (uint32_t *)ts__put_memory(w, NULL, count * sizeof *table);
     if (!table) return false;
+    memset(table, 0, count * sizeof *table);
     for (uint32_t i = 0; i < w->rows_count; i++) {
         const ts__put_rows *const rows = &w->rows[i];
         uint64_t at = ts__put_hash(rows->track, rows->kind);
@@ -42,7 +44,7 @@ static ts__put_rows *ts__put_rows_of(ts_writer *w, uint32_t kind,
         return &w->rows[i];
     }
     void *rows = w->rows;
-    if (!ts__put_room(&rows, &w->rows_capacity, w->rows_count + 1,
+    if (!ts__put_room(w, &rows, &w->rows_capacity, w->rows_count + 1,
                       sizeof *w->rows))
         return NULL;
     w->rows = (ts__put_rows *)rows;
@@ -228,7 +230,7 @@ static bool ts__put_rows_grow(ts_writer *w, ts__put_rows *rows)
     const uint64_t before = ts__put_size(w, rows);
     void *cells = rows->cells;
     const bool done =
-        ts__put_room(&cells, &rows->capacity, rows->count + 1,
+        ts__put_room(w, &cells, &rows->capacity, rows->count + 1,
                      (size_t)w->width[rows->kind] * sizeof *rows->cells);
     rows->cells = (uint64_t *)cells;
     w->memory += ts__put_size(w, rows) - before;
@@ -316,7 +318,7 @@ void ts_writer_event_text(ts_writer *w, ts_event_kind kind, uint32_t track,
     if (rows->text_used + text_size > TS__BATCH_TEXT) ts__put_full(w, rows);
     const uint64_t before = ts__put_size(w, rows);
     void *bytes = rows->text;
-    if (!ts__put_room(&bytes, &rows->text_capacity,
+    if (!ts__put_room(w, &bytes, &rows->text_capacity,
                       rows->text_used + (uint32_t)text_size, 1)) {
         ts__put_failed(w, TS_ERR_MEMORY);
         return;

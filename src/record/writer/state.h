@@ -73,15 +73,27 @@ static void ts__put_failed(ts_writer *w, ts_result result)
     ts__writer_failed(&w->file, result);
 }
 
+// Ends the workers and frees their memory: from now on the caller does it all.
+static void ts__put_alone(ts_writer *w);
+
+// Like realloc, but takes the workers' memory where there is no other.
+static void *ts__put_memory(ts_writer *w, void *old, size_t size)
+{
+    void *more = realloc(old, size);
+    if (more || !w->crew) return more;
+    ts__put_alone(w);
+    return realloc(old, size);
+}
+
 // Grows an array to hold count elements and some more; false without memory.
-static bool ts__put_room(void **array, uint32_t *capacity, uint32_t count,
-                         size_t size)
+static bool ts__put_room(ts_writer *w, void **array, uint32_t *capacity,
+                         uint32_t count, size_t size)
 {
     uint32_t next = *capacity ? *capacity : 4;
     if (count <= *capacity) return true;
     while (next < count)
         next *= 2;
-    void *const more = realloc(*array, next * size);
+    void *const more = ts__put_memory(w, *array, next * size);
     if (!more) return false;
     *array = more;
     *capacity = next;

@@ -171,21 +171,31 @@ static void ts__put_submit(ts_writer *w, ts__put_job job)
 static void ts__put_append(ts_writer *w, uint8_t *bytes, size_t size)
 {
     ts__put_job job;
-    if (!w->crew || size > TS__PUT_COPY) {
+    memset(&job, 0, sizeof job);
+    job.size = size;
+    job.done = true;
+    if (w->crew && size <= TS__PUT_COPY) job.bytes = (uint8_t *)malloc(size);
+    if (!job.bytes) {
         ts__put_wait(w, 0);
         if (w->file.error == TS_OK) ts__put_append_now(w, bytes, size);
         return;
     }
-    memset(&job, 0, sizeof job);
-    job.bytes = (uint8_t *)malloc(size);
-    job.size = size;
-    job.done = true;
-    if (!job.bytes) {
-        ts__put_failed(w, TS_ERR_MEMORY);
-        return;
-    }
     memcpy(job.bytes, bytes, size);
     ts__put_submit(w, job);
+}
+
+// An encoder that is free. Without memory for another one it is one of those
+// that wait now, and fewer wait from then on.
+static ts__encoder *ts__put_encoder(ts_writer *w)
+{
+    ts__put_crew *const crew = w->crew;
+    if (!crew->spares) {
+        void *const fresh = ts__pages_new(sizeof(ts__encoder));
+        if (fresh) return (ts__encoder *)fresh;
+        if (crew->room > 1) crew->room /= 2;
+        ts__put_wait(w, 0);
+    }
+    return crew->spares ? crew->spare[--crew->spares] : NULL;
 }
 
 // Writes the encoder's columns as a chunk.
@@ -204,9 +214,7 @@ static void ts__put_encode(ts_writer *w, uint32_t kind, uint32_t count)
     job.count = count;
     const uint32_t compress = w->encoder->compress;
     ts__put_submit(w, job);
-    w->encoder = crew->spares
-                     ? crew->spare[--crew->spares]
-                     : (ts__encoder *)ts__pages_new(sizeof *w->encoder);
+    w->encoder = ts__put_encoder(w);
     if (w->encoder)
         w->encoder->compress = compress;
     else
@@ -251,4 +259,10 @@ static void ts__put_crew_close(ts_writer *w)
     pthread_mutex_destroy(&crew->mutex);
     munmap(crew, sizeof *crew);
     w->crew = NULL;
+}
+
+static void ts__put_alone(ts_writer *w)
+{
+    ts__put_wait(w, 0);
+    ts__put_crew_close(w);
 }

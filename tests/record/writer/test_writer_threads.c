@@ -113,6 +113,72 @@ UNIT_TEST(any_number_of_threads_compresses_to_the_same_bytes)
     compare(true);
 }
 
+/* Sanitizers reserve more addresses than any limit allows, and do not give freed
+   memory back. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED
+#endif
+#endif
+
+// The address space that this process has.
+static rlim_t space(void)
+{
+    unsigned long pages = 0;
+    FILE *const file = fopen("/proc/self/statm", "r");
+    if (!file || fscanf(file, "%lu", &pages) != 1) abort();
+    fclose(file);
+    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+// Writes with so much more memory than the process has; returns the result.
+static int result_within(uint32_t threads, rlim_t more)
+{
+    int status = 0;
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        const struct rlimit limit = { space() + more, RLIM_INFINITY };
+        const ts_writer_desc desc = { .path = path,
+                                      .threads = threads,
+                                      .start_raw_ns = 1000 };
+        ts_writer *w = NULL;
+        if (setrlimit(RLIMIT_AS, &limit)) _exit(100);
+        if (ts_writer_open(&w, &desc) != TS_OK) _exit(101);
+        write_all(w);
+        _exit((int)ts_writer_close(w));
+    }
+    assert_true(child > 0 && waitpid(child, &status, 0) == child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+UNIT_TEST(memory_that_is_enough_for_one_thread_is_enough_for_any_number)
+{
+#ifdef SANITIZED
+    skip();
+#endif
+    static const uint32_t threads[] = { 2, 5, 32 };
+    int enough = 0;
+    for (rlim_t more = 8 << 20; more < 200 << 20; more += more / 4) {
+        const int alone = result_within(1, more);
+        if (alone) continue;
+        enough++;
+        const bytes first = slurp();
+        for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+            assert_int_equal(TS_OK, result_within(threads[i], more));
+            const bytes now = slurp();
+            assert_int_equal(first.size, now.size);
+            assert_memory_equal(first.at, now.at, now.size);
+            free(now.at);
+        }
+        free(first.at);
+    }
+    assert_true(enough > 3);
+}
+
 UNIT_TEST(a_full_disk_leaves_nothing_whatever_the_threads)
 {
     const uint32_t threads[] = { 1, 2, 5 };
