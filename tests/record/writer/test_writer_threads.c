@@ -3,6 +3,9 @@
 */
 #include "tests/record/writer/writer_file.h"
 
+#include <dirent.h>
+#include <time.h>
+
 enum { ROWS = 3000, BATCHES = 60 };
 
 typedef struct bytes {
@@ -111,6 +114,58 @@ UNIT_TEST(any_number_of_threads_writes_the_same_bytes)
 UNIT_TEST(any_number_of_threads_compresses_to_the_same_bytes)
 {
     compare(true);
+}
+
+// Threads of this process.
+static int threads_now(void)
+{
+    int count = 0;
+    DIR *const folder = opendir("/proc/self/task");
+    assert_non_null(folder);
+    for (const struct dirent *e; (e = readdir(folder));)
+        count += e->d_name[0] != '.';
+    closedir(folder);
+    return count;
+}
+
+static uint64_t cpu_ns(clockid_t clock)
+{
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+// CPU time of all threads but this one.
+static uint64_t cpu_of_others_ns(void)
+{
+    const uint64_t mine = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+    const uint64_t all = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+    return all > mine ? all - mine : 0;
+}
+
+UNIT_TEST(workers_are_started_and_work)
+{
+    const int before = threads_now();
+    const uint64_t idle_ns = cpu_of_others_ns();
+    int most = before;
+    uint64_t random = 7, worked_ns = 0;
+    // Compressed, so that one worker cannot keep up with the caller.
+    ts_writer *const w = begin_with(5, true);
+    for (uint32_t batch = 0; batch < 20 * BATCHES; batch++) {
+        write_rows(w, batch, &random);
+        const int now = threads_now();
+        if (now > most) most = now;
+        worked_ns = cpu_of_others_ns() - idle_ns;
+        if (most > before + 1 && worked_ns > 1000000) break;
+    }
+    assert_true(most > before + 1);
+    assert_true(most <= before + 4);
+    assert_true(worked_ns > 1000000);
+    assert_int_equal(TS_OK, ts_writer_close(w));
+    // A thread that has been joined disappears a moment later.
+    for (int i = 0; i < 1000 && threads_now() != before; i++)
+        usleep(1000);
+    assert_int_equal(before, threads_now());
 }
 
 /* Sanitizers reserve more addresses than any limit allows, and do not give freed
