@@ -22,11 +22,13 @@ typedef struct ts__put_job {
 } ts__put_job;
 
 struct ts__put_crew {
-    pthread_mutex_t mutex; // guards taken, end, idle, stop, and `done` of jobs
-    pthread_cond_t news;   // a job is new, or stop is set
+    // Guards taken, end, fresh, idle, stop, and `done` of jobs.
+    pthread_mutex_t mutex;
+    pthread_cond_t news; // a job is new, or stop is set
     pthread_cond_t done;
     ts__put_job jobs[TS__PUT_JOBS];
     uint64_t first, taken, end; // numbers of jobs
+    uint32_t fresh;             // jobs with an encoder that nobody has taken
     uint32_t room;              // jobs that may wait
     uint32_t most, made, idle;  // workers
     bool stop;
@@ -75,6 +77,7 @@ static void ts__put_work(ts__put_crew *crew)
 {
     ts__put_job *const job = ts__put_job_at(crew, crew->taken++);
     if (!job->encoder) return; // done already
+    crew->fresh--;
     pthread_mutex_unlock(&crew->mutex);
     ts__put_encode_rows(job->encoder, job->kind, job->count);
     pthread_mutex_lock(&crew->mutex);
@@ -87,7 +90,7 @@ static void *ts__put_worker(void *argument)
     ts__put_crew *const crew = (ts__put_crew *)argument;
     pthread_mutex_lock(&crew->mutex);
     while (!crew->stop) {
-        if (crew->taken != crew->end) {
+        if (crew->fresh) {
             ts__put_work(crew);
             continue;
         }
@@ -158,12 +161,14 @@ static void ts__put_submit(ts_writer *w, ts__put_job job)
     *ts__put_job_at(crew, crew->end) = job;
     pthread_mutex_lock(&crew->mutex);
     crew->end++;
-    // A trace of a single chunk needs no worker.
-    const uint64_t waiting = crew->end - crew->taken;
-    if (crew->idle)
-        pthread_cond_signal(&crew->news);
-    else if (waiting > 1 && crew->made < crew->most)
-        ts__put_hire(crew);
+    if (job.encoder) {
+        crew->fresh++;
+        // A trace of a single chunk needs no worker.
+        if (crew->idle)
+            pthread_cond_signal(&crew->news);
+        else if (crew->fresh > 1 && crew->made < crew->most)
+            ts__put_hire(crew);
+    }
     pthread_mutex_unlock(&crew->mutex);
 }
 

@@ -168,6 +168,21 @@ UNIT_TEST(workers_are_started_and_work)
     assert_int_equal(before, threads_now());
 }
 
+UNIT_TEST(a_trace_of_a_single_chunk_starts_no_worker)
+{
+    const int before = threads_now();
+    uint64_t random = 7;
+    ts_writer *const w = begin_with(5, false);
+    write_rows(w, 1, &random);
+    for (uint32_t i = 0; i < 20; i++) {
+        ts_writer_name(w, (const char *)&i, sizeof i);
+        ts_writer_blob(w, &i, sizeof i, NULL);
+        ts_writer_capture(w, &i, sizeof i); // writes the name first
+    }
+    assert_int_equal(before, threads_now());
+    assert_int_equal(TS_OK, ts_writer_close(w));
+}
+
 /* Sanitizers reserve more addresses than any limit allows, and do not give freed
    memory back. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
