@@ -2156,6 +2156,9 @@ static inline ts_gpu_origin ts__gone_origin(void)
     open.
 
     Threads: each writer is used by one thread at a time.
+    Processes: a child made by fork may only close or abandon a writer that it
+    inherits. Both free it there and leave the file to the parent; close returns
+    TS_ERR_USAGE.
 */
 typedef struct ts_writer ts_writer;
 
@@ -2338,10 +2341,11 @@ TS_API ts_result ts_writer_error(const ts_writer *writer);
     writer.
 
     Errors:  the first since the open: TS_ERR_IO, TS_ERR_DISK_FULL,
-             TS_ERR_MEMORY, TS_ERR_USAGE.
+             TS_ERR_MEMORY, TS_ERR_USAGE (also in a child made by fork).
 */
 TS_API ts_result ts_writer_close(ts_writer *writer);
-// Removes what was written and frees the writer. NULL is allowed.
+// Removes what was written and frees the writer. NULL is allowed. A child made
+// by fork removes nothing.
 TS_API void ts_writer_abandon(ts_writer *writer);
 #endif // TRACESMITH_WRITER
 
@@ -9424,6 +9428,7 @@ struct ts_writer {
     ts__writer file;
     ts__encoder *encoder; // of the next chunk
     ts__put_crew *crew;   // NULL: no other thread encodes
+    pid_t process;        // the only one that may write
     char path[TS__PATH_MAX], part_path[TS__PATH_MAX + 8];
     // Dictionaries.
     ts__put_known *known;
@@ -9451,6 +9456,13 @@ struct ts_writer {
 static void ts__put_failed(ts_writer *w, ts_result result)
 {
     ts__writer_failed(&w->file, result);
+}
+
+// Whether this is a child made by fork, which has neither the workers nor a
+// right to the file.
+static bool ts__put_inherited(const ts_writer *w)
+{
+    return w->process != getpid();
 }
 
 // Ends the workers and frees their memory: from now on the caller does it all.
@@ -9724,17 +9736,26 @@ static void ts__put_crew_open(ts_writer *w, uint32_t threads)
     w->crew = crew;
 }
 
-// Ends the workers; jobs that wait are not written.
-static void ts__put_crew_close(ts_writer *w)
+static void ts__put_dismiss(ts__put_crew *crew)
 {
-    ts__put_crew *const crew = w->crew;
-    if (!crew) return;
     pthread_mutex_lock(&crew->mutex);
     crew->stop = true;
     pthread_cond_broadcast(&crew->news);
     pthread_mutex_unlock(&crew->mutex);
     for (uint32_t i = 0; i < crew->made; i++)
         pthread_join(crew->threads[i], NULL);
+    pthread_cond_destroy(&crew->news);
+    pthread_cond_destroy(&crew->done);
+    pthread_mutex_destroy(&crew->mutex);
+}
+
+// Ends the workers; jobs that wait are not written. A child made by fork has
+// no workers, and a mutex that one of them may have held.
+static void ts__put_crew_close(ts_writer *w)
+{
+    ts__put_crew *const crew = w->crew;
+    if (!crew) return;
+    if (!ts__put_inherited(w)) ts__put_dismiss(crew);
     for (; crew->first != crew->end; crew->first++) {
         ts__put_job *const job = ts__put_job_at(crew, crew->first);
         if (job->encoder) munmap(job->encoder, sizeof *job->encoder);
@@ -9742,9 +9763,6 @@ static void ts__put_crew_close(ts_writer *w)
     }
     for (uint32_t i = 0; i < crew->spares; i++)
         munmap(crew->spare[i], sizeof *crew->spare[i]);
-    pthread_cond_destroy(&crew->news);
-    pthread_cond_destroy(&crew->done);
-    pthread_mutex_destroy(&crew->mutex);
     munmap(crew, sizeof *crew);
     w->crew = NULL;
 }
@@ -10607,6 +10625,7 @@ ts_result ts_writer_open(ts_writer **writer, const ts_writer_desc *desc)
 #endif
     ts_writer *const w = (ts_writer *)ts__pages_new(sizeof *w);
     if (!w) return TS_ERR_MEMORY;
+    w->process = getpid();
     w->file.file.fd = -1;
     const ts_result result = ts__put_open(w, desc);
     if (result == TS_OK) {
@@ -10697,6 +10716,7 @@ ts_result ts_writer_extend(ts_writer **writer, const char *path, uint32_t names,
     if (!path) return TS_ERR_USAGE;
     ts_writer *const w = (ts_writer *)ts__pages_new(sizeof *w);
     if (!w) return TS_ERR_MEMORY;
+    w->process = getpid();
     w->file.file.fd = -1;
     w->last_id[TS_CHUNK_NAMES] = names;
     w->last_id[TS_CHUNK_SYMBOLS] = symbols;
@@ -10719,6 +10739,10 @@ ts_result ts_writer_extend(ts_writer **writer, const char *path, uint32_t names,
 ts_result ts_writer_close(ts_writer *w)
 {
     if (!w) return TS_ERR_USAGE;
+    if (ts__put_inherited(w)) {
+        ts_writer_abandon(w);
+        return TS_ERR_USAGE;
+    }
     for (uint32_t kind = 1; kind < TS_EVENT_LIMIT; kind++)
         ts__put_kind(w, kind);
     ts__put_bad(w);
@@ -10741,9 +10765,10 @@ ts_result ts_writer_close(ts_writer *w)
 void ts_writer_abandon(ts_writer *w)
 {
     if (!w) return;
-    if (w->end)
+    const bool own = !ts__put_inherited(w);
+    if (own && w->end)
         ts__put_restore(w);
-    else
+    else if (own)
         unlink(w->part_path);
     ts__file_close(&w->file.file);
     ts__put_free(w);

@@ -7,6 +7,9 @@
     open.
 
     Threads: each writer is used by one thread at a time.
+    Processes: a child made by fork may only close or abandon a writer that it
+    inherits. Both free it there and leave the file to the parent; close returns
+    TS_ERR_USAGE.
 */
 typedef struct ts_writer ts_writer;
 
@@ -189,10 +192,11 @@ TS_API ts_result ts_writer_error(const ts_writer *writer);
     writer.
 
     Errors:  the first since the open: TS_ERR_IO, TS_ERR_DISK_FULL,
-             TS_ERR_MEMORY, TS_ERR_USAGE.
+             TS_ERR_MEMORY, TS_ERR_USAGE (also in a child made by fork).
 */
 TS_API ts_result ts_writer_close(ts_writer *writer);
-// Removes what was written and frees the writer. NULL is allowed.
+// Removes what was written and frees the writer. NULL is allowed. A child made
+// by fork removes nothing.
 TS_API void ts_writer_abandon(ts_writer *writer);
 #endif // TRACESMITH_WRITER
 

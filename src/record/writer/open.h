@@ -175,6 +175,7 @@ ts_result ts_writer_open(ts_writer **writer, const ts_writer_desc *desc)
 #endif
     ts_writer *const w = (ts_writer *)ts__pages_new(sizeof *w);
     if (!w) return TS_ERR_MEMORY;
+    w->process = getpid();
     w->file.file.fd = -1;
     const ts_result result = ts__put_open(w, desc);
     if (result == TS_OK) {
@@ -265,6 +266,7 @@ ts_result ts_writer_extend(ts_writer **writer, const char *path, uint32_t names,
     if (!path) return TS_ERR_USAGE;
     ts_writer *const w = (ts_writer *)ts__pages_new(sizeof *w);
     if (!w) return TS_ERR_MEMORY;
+    w->process = getpid();
     w->file.file.fd = -1;
     w->last_id[TS_CHUNK_NAMES] = names;
     w->last_id[TS_CHUNK_SYMBOLS] = symbols;
@@ -287,6 +289,10 @@ ts_result ts_writer_extend(ts_writer **writer, const char *path, uint32_t names,
 ts_result ts_writer_close(ts_writer *w)
 {
     if (!w) return TS_ERR_USAGE;
+    if (ts__put_inherited(w)) {
+        ts_writer_abandon(w);
+        return TS_ERR_USAGE;
+    }
     for (uint32_t kind = 1; kind < TS_EVENT_LIMIT; kind++)
         ts__put_kind(w, kind);
     ts__put_bad(w);
@@ -309,9 +315,10 @@ ts_result ts_writer_close(ts_writer *w)
 void ts_writer_abandon(ts_writer *w)
 {
     if (!w) return;
-    if (w->end)
+    const bool own = !ts__put_inherited(w);
+    if (own && w->end)
         ts__put_restore(w);
-    else
+    else if (own)
         unlink(w->part_path);
     ts__file_close(&w->file.file);
     ts__put_free(w);

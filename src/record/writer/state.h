@@ -44,6 +44,7 @@ struct ts_writer {
     ts__writer file;
     ts__encoder *encoder; // of the next chunk
     ts__put_crew *crew;   // NULL: no other thread encodes
+    pid_t process;        // the only one that may write
     char path[TS__PATH_MAX], part_path[TS__PATH_MAX + 8];
     // Dictionaries.
     ts__put_known *known;
@@ -71,6 +72,13 @@ struct ts_writer {
 static void ts__put_failed(ts_writer *w, ts_result result)
 {
     ts__writer_failed(&w->file, result);
+}
+
+// Whether this is a child made by fork, which has neither the workers nor a
+// right to the file.
+static bool ts__put_inherited(const ts_writer *w)
+{
+    return w->process != getpid();
 }
 
 // Ends the workers and frees their memory: from now on the caller does it all.

@@ -241,17 +241,26 @@ static void ts__put_crew_open(ts_writer *w, uint32_t threads)
     w->crew = crew;
 }
 
-// Ends the workers; jobs that wait are not written.
-static void ts__put_crew_close(ts_writer *w)
+static void ts__put_dismiss(ts__put_crew *crew)
 {
-    ts__put_crew *const crew = w->crew;
-    if (!crew) return;
     pthread_mutex_lock(&crew->mutex);
     crew->stop = true;
     pthread_cond_broadcast(&crew->news);
     pthread_mutex_unlock(&crew->mutex);
     for (uint32_t i = 0; i < crew->made; i++)
         pthread_join(crew->threads[i], NULL);
+    pthread_cond_destroy(&crew->news);
+    pthread_cond_destroy(&crew->done);
+    pthread_mutex_destroy(&crew->mutex);
+}
+
+// Ends the workers; jobs that wait are not written. A child made by fork has
+// no workers, and a mutex that one of them may have held.
+static void ts__put_crew_close(ts_writer *w)
+{
+    ts__put_crew *const crew = w->crew;
+    if (!crew) return;
+    if (!ts__put_inherited(w)) ts__put_dismiss(crew);
     for (; crew->first != crew->end; crew->first++) {
         ts__put_job *const job = ts__put_job_at(crew, crew->first);
         if (job->encoder) munmap(job->encoder, sizeof *job->encoder);
@@ -259,9 +268,6 @@ static void ts__put_crew_close(ts_writer *w)
     }
     for (uint32_t i = 0; i < crew->spares; i++)
         munmap(crew->spare[i], sizeof *crew->spare[i]);
-    pthread_cond_destroy(&crew->news);
-    pthread_cond_destroy(&crew->done);
-    pthread_mutex_destroy(&crew->mutex);
     munmap(crew, sizeof *crew);
     w->crew = NULL;
 }

@@ -183,6 +183,30 @@ UNIT_TEST(a_trace_of_a_single_chunk_starts_no_worker)
     assert_int_equal(TS_OK, ts_writer_close(w));
 }
 
+UNIT_TEST(a_child_of_fork_frees_the_writer_and_touches_nothing)
+{
+    static const uint32_t threads[] = { 1, 5 };
+    for (uint32_t i = 0; i < 4; i++) {
+        int status = 1;
+        uint64_t random = 7;
+        ts_writer *const w = begin_with(threads[i / 2], false);
+        for (uint32_t batch = 0; batch < 30; batch++)
+            write_rows(w, batch, &random);
+        const long size = size_of(part);
+        fflush(NULL);
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(20);
+            if (i % 2) ts_writer_abandon(w);
+            _exit(i % 2 ? 0 : ts_writer_close(w) != TS_ERR_USAGE);
+        }
+        assert_true(child > 0 && waitpid(child, &status, 0) == child);
+        assert_int_equal(0, status);
+        assert_int_equal(size, size_of(part));
+        ts_reader_close(finish(w));
+    }
+}
+
 /* Sanitizers reserve more addresses than any limit allows, and do not give freed
    memory back. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
