@@ -9601,9 +9601,9 @@ static void *ts__put_worker(void *argument)
 static void ts__put_commit(ts_writer *w, ts__put_job *job)
 {
     ts__put_crew *const crew = w->crew;
-    if (w->file.error == TS_OK && job->encoder)
+    if (job->encoder)
         ts__put_append_encoded(w, job->encoder);
-    else if (w->file.error == TS_OK)
+    else
         ts__put_append_now(w, job->bytes, job->size);
     if (job->encoder) crew->spare[crew->spares++] = job->encoder;
     free(job->bytes);
@@ -9611,13 +9611,14 @@ static void ts__put_commit(ts_writer *w, ts__put_job *job)
     crew->first++;
 }
 
-// Appends what is done, and more until at most `left` jobs wait.
+// Appends what is done, and more until at most `left` jobs wait. After an error
+// all that wait are kept, to be freed in the end.
 static void ts__put_wait(ts_writer *w, uint32_t left)
 {
     ts__put_crew *const crew = w->crew;
     if (!crew) return;
     pthread_mutex_lock(&crew->mutex);
-    while (crew->first != crew->end) {
+    while (crew->first != crew->end && w->file.error == TS_OK) {
         ts__put_job *const job = ts__put_job_at(crew, crew->first);
         if (crew->first == crew->taken && !job->encoder) crew->taken++;
         if (crew->first != crew->taken && job->done) {
@@ -9649,10 +9650,12 @@ static void ts__put_hire(ts__put_crew *crew)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static void ts__put_submit(ts_writer *w, ts__put_job job)
+// Adds a job. False after an error: then it is not taken.
+static bool ts__put_submit(ts_writer *w, ts__put_job job)
 {
     ts__put_crew *const crew = w->crew;
     ts__put_wait(w, crew->room - 1);
+    if (w->file.error != TS_OK) return false;
     *ts__put_job_at(crew, crew->end) = job;
     pthread_mutex_lock(&crew->mutex);
     crew->end++;
@@ -9665,6 +9668,7 @@ static void ts__put_submit(ts_writer *w, ts__put_job job)
             ts__put_hire(crew);
     }
     pthread_mutex_unlock(&crew->mutex);
+    return true;
 }
 
 // Appends finished chunks after all that wait.
@@ -9681,7 +9685,7 @@ static void ts__put_append(ts_writer *w, uint8_t *bytes, size_t size)
         return;
     }
     memcpy(job.bytes, bytes, size);
-    ts__put_submit(w, job);
+    if (!ts__put_submit(w, job)) free(job.bytes);
 }
 
 // An encoder that is free. Without memory for another one it is one of those
@@ -9713,7 +9717,7 @@ static void ts__put_encode(ts_writer *w, uint32_t kind, uint32_t count)
     job.kind = kind;
     job.count = count;
     const uint32_t compress = w->encoder->compress;
-    ts__put_submit(w, job);
+    if (!ts__put_submit(w, job)) return;
     w->encoder = ts__put_encoder(w);
     if (w->encoder)
         w->encoder->compress = compress;

@@ -4,6 +4,7 @@
 #include "tests/record/writer/writer_file.h"
 
 #include <dirent.h>
+#include <pthread.h>
 #include <time.h>
 
 enum { ROWS = 3000, BATCHES = 60 };
@@ -292,6 +293,40 @@ UNIT_TEST(a_full_disk_leaves_nothing_whatever_the_threads)
         assert_int_equal(before, size_of(path));
         assert_int_equal(-1, size_of(part));
     }
+}
+
+// Makes a writer that gets no worker: no system has room for such a stack.
+static ts_writer *begin_without_workers(uint32_t threads, bool compress)
+{
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, (size_t)1 << 60);
+    assert_int_equal(0, pthread_setattr_default_np(&attributes));
+    pthread_attr_destroy(&attributes);
+    return begin_with(threads, compress);
+}
+
+// What waits when an error is found is neither encoded nor compressed.
+UNIT_TEST(after_an_error_nothing_more_is_encoded)
+{
+    const struct rlimit small = { 1 << 20, RLIM_INFINITY };
+    enum { WAITING = 60 };
+    uint64_t random = 7, took_ns[2];
+    for (int fails = 0; fails < 2; fails++) {
+        ts_writer *const w = begin_without_workers(32, true);
+        if (fails) {
+            assert_int_equal(0, setrlimit(RLIMIT_FSIZE, &small));
+            for (uint32_t i = 0; i < 1000 && !ts_writer_error(w); i++)
+                write_rows(w, i, &random);
+            assert_int_equal(TS_ERR_DISK_FULL, ts_writer_error(w));
+        }
+        for (uint32_t i = 0; i < WAITING; i++)
+            write_rows(w, i, &random);
+        const uint64_t before_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+        assert_int_equal(fails ? TS_ERR_DISK_FULL : TS_OK, ts_writer_close(w));
+        took_ns[fails] = cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - before_ns;
+    }
+    assert_true(took_ns[1] < took_ns[0] / 2);
 }
 
 UNIT_TEST(a_trace_given_up_ends_the_workers_and_leaves_nothing)
