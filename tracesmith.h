@@ -2188,7 +2188,8 @@ typedef struct ts_writer_value {
 
 /*
     Begins a trace. *writer is NULL on failure. The first error of any later
-    call is kept and returned by close; what comes after it is not written.
+    call is kept and returned by close; what comes after it is not written. With
+    several threads an error of the file may be found some calls later.
 
     Errors:  TS_ERR_USAGE no path, or one that is too long
              TS_ERR_IO    the file cannot be made
@@ -2332,7 +2333,7 @@ TS_API void ts_writer_clock(ts_writer *writer, int64_t time_ns,
 TS_API void ts_writer_origin(ts_writer *writer, int64_t time_ns,
                              uint64_t realtime_ns);
 
-// The first error so far.
+// The first error so far; TS_OK is final only from ts_writer_close.
 TS_API ts_result ts_writer_error(const ts_writer *writer);
 
 /*
@@ -9453,10 +9454,9 @@ struct ts_writer {
     uint16_t order[2][TS__BATCH_ROWS];
 };
 
-static void ts__put_failed(ts_writer *w, ts_result result)
-{
-    ts__writer_failed(&w->file, result);
-}
+// Keeps the first error. One of a chunk that waits is an earlier one than that
+// of the call.
+static void ts__put_failed(ts_writer *w, ts_result result);
 
 // Whether this is a child made by fork, which has neither the workers nor a
 // right to the file.
@@ -9556,7 +9556,7 @@ static void ts__put_append_now(ts_writer *w, uint8_t *bytes, size_t size)
     ts__commit commit = ts__commit_begin(&w->file);
     if (result == TS_OK)
         result = ts__writer_append(&w->file, bytes, size, NULL, &commit);
-    ts__put_failed(w, result);
+    ts__writer_failed(&w->file, result);
 }
 
 static void ts__put_append_encoded(ts_writer *w, ts__encoder *e)
@@ -9564,7 +9564,7 @@ static void ts__put_append_encoded(ts_writer *w, ts__encoder *e)
     ts_result result = ts__writer_prepare(&w->file, e->chunks);
     ts__commit commit = ts__commit_begin(&w->file);
     if (result == TS_OK) result = ts__writer_chunks(&w->file, e, &commit);
-    ts__put_failed(w, result);
+    ts__writer_failed(&w->file, result);
 }
 
 // Encodes the first new job. The mutex is held, but not meanwhile.
@@ -9634,6 +9634,12 @@ static void ts__put_wait(ts_writer *w, uint32_t left)
         }
     }
     pthread_mutex_unlock(&crew->mutex);
+}
+
+static void ts__put_failed(ts_writer *w, ts_result result)
+{
+    if (result != TS_OK) ts__put_wait(w, 0);
+    ts__writer_failed(&w->file, result);
 }
 
 // Starts a worker that gets no signals. If it cannot, the others do its work.

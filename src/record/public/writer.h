@@ -39,7 +39,8 @@ typedef struct ts_writer_value {
 
 /*
     Begins a trace. *writer is NULL on failure. The first error of any later
-    call is kept and returned by close; what comes after it is not written.
+    call is kept and returned by close; what comes after it is not written. With
+    several threads an error of the file may be found some calls later.
 
     Errors:  TS_ERR_USAGE no path, or one that is too long
              TS_ERR_IO    the file cannot be made
@@ -183,7 +184,7 @@ TS_API void ts_writer_clock(ts_writer *writer, int64_t time_ns,
 TS_API void ts_writer_origin(ts_writer *writer, int64_t time_ns,
                              uint64_t realtime_ns);
 
-// The first error so far.
+// The first error so far; TS_OK is final only from ts_writer_close.
 TS_API ts_result ts_writer_error(const ts_writer *writer);
 
 /*

@@ -69,10 +69,9 @@ struct ts_writer {
     uint16_t order[2][TS__BATCH_ROWS];
 };
 
-static void ts__put_failed(ts_writer *w, ts_result result)
-{
-    ts__writer_failed(&w->file, result);
-}
+// Keeps the first error. One of a chunk that waits is an earlier one than that
+// of the call.
+static void ts__put_failed(ts_writer *w, ts_result result);
 
 // Whether this is a child made by fork, which has neither the workers nor a
 // right to the file.

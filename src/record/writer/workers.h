@@ -61,7 +61,7 @@ static void ts__put_append_now(ts_writer *w, uint8_t *bytes, size_t size)
     ts__commit commit = ts__commit_begin(&w->file);
     if (result == TS_OK)
         result = ts__writer_append(&w->file, bytes, size, NULL, &commit);
-    ts__put_failed(w, result);
+    ts__writer_failed(&w->file, result);
 }
 
 static void ts__put_append_encoded(ts_writer *w, ts__encoder *e)
@@ -69,7 +69,7 @@ static void ts__put_append_encoded(ts_writer *w, ts__encoder *e)
     ts_result result = ts__writer_prepare(&w->file, e->chunks);
     ts__commit commit = ts__commit_begin(&w->file);
     if (result == TS_OK) result = ts__writer_chunks(&w->file, e, &commit);
-    ts__put_failed(w, result);
+    ts__writer_failed(&w->file, result);
 }
 
 // Encodes the first new job. The mutex is held, but not meanwhile.
@@ -139,6 +139,12 @@ static void ts__put_wait(ts_writer *w, uint32_t left)
         }
     }
     pthread_mutex_unlock(&crew->mutex);
+}
+
+static void ts__put_failed(ts_writer *w, ts_result result)
+{
+    if (result != TS_OK) ts__put_wait(w, 0);
+    ts__writer_failed(&w->file, result);
 }
 
 // Starts a worker that gets no signals. If it cannot, the others do its work.

@@ -329,6 +329,30 @@ UNIT_TEST(after_an_error_nothing_more_is_encoded)
     assert_true(took_ns[1] < took_ns[0] / 2);
 }
 
+UNIT_TEST(the_first_error_is_kept_though_it_is_found_later)
+{
+    static const uint32_t threads[] = { 1, 32 };
+    struct rlimit old, small = { 1 << 20, RLIM_INFINITY };
+    assert_int_equal(0, getrlimit(RLIMIT_FSIZE, &old));
+    for (int i = 0; i < 4; i++) {
+        uint64_t random = 7;
+        ts_writer *const w = begin_without_workers(threads[i / 2], false);
+        assert_int_equal(0, setrlimit(RLIMIT_FSIZE, &small));
+        for (uint32_t batch = 0; batch < 60; batch++)
+            write_rows(w, batch, &random);
+        // Found later with threads: all chunks still wait.
+        assert_int_equal(i < 2 ? TS_ERR_DISK_FULL : TS_OK, ts_writer_error(w));
+        const ts_writer_value wrong = { TS_COLUMN_TEXT, 1 };
+        if (i % 2)
+            ts_writer_event(w, TS_EVENT_KERNEL, 1, 0, 0, &wrong, 1);
+        else
+            ts_writer_event(w, TS_EVENT_KERNEL, 0, 0, 0, NULL, 0);
+        assert_int_equal(TS_ERR_DISK_FULL, ts_writer_error(w));
+        assert_int_equal(TS_ERR_DISK_FULL, ts_writer_close(w));
+        setrlimit(RLIMIT_FSIZE, &old);
+    }
+}
+
 UNIT_TEST(a_trace_given_up_ends_the_workers_and_leaves_nothing)
 {
     for (uint32_t batches = 1; batches < 40; batches += 6) {
