@@ -117,6 +117,16 @@ UNIT_TEST(any_number_of_threads_compresses_to_the_same_bytes)
     compare(true);
 }
 
+/* Sanitizers reserve more addresses than any limit allows, and do not give freed
+   memory back. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED
+#endif
+#endif
+
 // Threads of this process.
 static int threads_now(void)
 {
@@ -160,13 +170,15 @@ UNIT_TEST(workers_are_started_and_work)
         if (most > before + 1 && worked_ns > 1000000) break;
     }
     assert_true(most > before + 1);
-    assert_true(most <= before + 4);
+    assert_true(most <= before + 5); // 4 workers, and one of a sanitizer
     assert_true(worked_ns > 1000000);
     assert_int_equal(TS_OK, ts_writer_close(w));
+#ifndef SANITIZED // they may start a thread of their own
     // A thread that has been joined disappears a moment later.
     for (int i = 0; i < 1000 && threads_now() != before; i++)
         usleep(1000);
     assert_int_equal(before, threads_now());
+#endif
 }
 
 UNIT_TEST(a_trace_of_a_single_chunk_starts_no_worker)
@@ -207,16 +219,6 @@ UNIT_TEST(a_child_of_fork_frees_the_writer_and_touches_nothing)
         ts_reader_close(finish(w));
     }
 }
-
-/* Sanitizers reserve more addresses than any limit allows, and do not give freed
-   memory back. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED
-#endif
-#endif
 
 // The address space that this process has.
 static rlim_t space(void)
