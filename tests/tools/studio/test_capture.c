@@ -110,6 +110,30 @@ UNIT_TEST(a_request_is_made_once_and_only_if_it_changes_something)
     munmap(c, sizeof *c);
 }
 
+UNIT_TEST(figures_are_given_as_long_as_somebody_wants_them)
+{
+    studio_capture one, other;
+    channel_figures figures;
+    ts_inject_control *const c = make(sizeof *c);
+    assert_true(studio_capture_open(&one, folder));
+    assert_true(studio_capture_open(&other, folder));
+    studio_capture_close(&other);
+    assert_int_equal(200, c->live_ms);
+    assert_true(studio_capture_open(&other, folder));
+    studio_capture_close(&one);
+    const uint32_t command = c->command;
+    studio_capture_state(&other, &figures);
+    assert_int_equal(200, c->live_ms);
+    assert_int_equal(command + 1, c->command); // to wake the processes
+    studio_capture_close(&other);
+    assert_int_equal(0, c->live_ms); // no process wakes any more
+    c->live_ms = 200;                // ts-record --live
+    assert_true(studio_capture_open(&one, folder));
+    studio_capture_close(&one);
+    assert_int_equal(200, c->live_ms);
+    munmap(c, sizeof *c);
+}
+
 UNIT_TEST(what_makes_no_sense_is_refused)
 {
     studio_capture capture;

@@ -36,6 +36,16 @@ static void wake(ts_inject_control *channel)
     syscall(SYS_futex, &channel->command, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+void channel_want_figures(ts_inject_control *channel, bool *wanted)
+{
+    uint64_t none = 0;
+    if (!__atomic_compare_exchange_n(&channel->live_ms, &none, FIGURES_MS,
+                                     false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        return;
+    *wanted = true;
+    wake(channel);
+}
+
 ts_inject_control *channel_join(const char *folder)
 {
     char path[PATH_MAX];
@@ -48,20 +58,20 @@ ts_inject_control *channel_join(const char *folder)
     if (!channel) return NULL;
     if (channel->layout != sizeof *channel ||
         !__atomic_load_n(&channel->captures, __ATOMIC_RELAXED)) {
-        channel_leave(channel);
+        channel_leave(channel, false);
         return NULL;
     }
-    // Without --live nobody has asked for figures yet.
-    uint64_t none = 0;
-    if (__atomic_compare_exchange_n(&channel->live_ms, &none, FIGURES_MS, false,
-                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        wake(channel);
     return channel;
 }
 
-void channel_leave(ts_inject_control *channel)
+void channel_leave(ts_inject_control *channel, bool wanted)
 {
-    if (channel) munmap(channel, sizeof *channel);
+    uint64_t period = FIGURES_MS;
+    if (!channel) return;
+    if (wanted)
+        __atomic_compare_exchange_n(&channel->live_ms, &period, 0, false,
+                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    munmap(channel, sizeof *channel);
 }
 
 /* ---- Figures ------------------------------------------------------------- */

@@ -24,8 +24,13 @@ typedef struct channel_figures {   // sums over the running processes
 // asked for: it is another user's or of another build, or captures are not
 // waited for.
 ts_inject_control *channel_join(const char *folder);
-// Leaves the channel; NULL is allowed.
-void channel_leave(ts_inject_control *channel);
+// Has the processes give figures, if nobody has asked for them yet: *wanted is
+// then set, otherwise left. Another tool takes its request back when it leaves,
+// so ask whenever figures are needed.
+void channel_want_figures(ts_inject_control *channel, bool *wanted);
+// Leaves the channel; NULL is allowed. wanted: of channel_want_figures, whose
+// request is taken back, so that no process wakes for it any more.
+void channel_leave(ts_inject_control *channel, bool wanted);
 
 // Sums up the processes.
 channel_figures channel_sum(const ts_inject_control *channel);

@@ -15,17 +15,19 @@
 bool studio_capture_open(studio_capture *c, const char *folder)
 {
     *c = (studio_capture){ .channel = folder ? channel_join(folder) : NULL };
+    if (c->channel) channel_want_figures(c->channel, &c->wanted);
     return c->channel;
 }
 
 void studio_capture_close(studio_capture *c)
 {
-    channel_leave(c->channel);
+    channel_leave(c->channel, c->wanted);
     c->channel = NULL;
 }
 
 const char *studio_capture_state(studio_capture *c, channel_figures *figures)
 {
+    channel_want_figures(c->channel, &c->wanted);
     *figures = channel_sum(c->channel);
     const char *const state = !figures->processes  ? "ended"
                               : figures->capturing ? "on"

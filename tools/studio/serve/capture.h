@@ -8,6 +8,7 @@
 
 typedef struct studio_capture {
     ts_inject_control *channel; // NULL: there is none
+    bool wanted;                // figures: asked for by this tool
     uint64_t asked_ns;          // when a request was made; 0: none is open
     const char *before;         // the state then
 } studio_capture;
