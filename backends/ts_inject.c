@@ -263,7 +263,7 @@ static uint64_t give_figures(void)
     TS__STORE(&mine->bytes, stats.file_bytes);
     TS__STORE(&mine->threads, stats.threads);
     if (keep.requested) give_kept(mine);
-    // release: pairs with the acquire in tools/record/control.c
+    // release: pairs with the acquire in tools/common/channel/channel.c
     __atomic_store_n(&mine->state, watch.state, __ATOMIC_RELEASE);
     return stats.file_bytes;
 }
@@ -281,7 +281,8 @@ static void watch_end(const char *why)
 static bool watch_look(uint64_t *next_ns)
 {
     const uint64_t now = ts__clock_ns(CLOCK_MONOTONIC);
-    const uint64_t live_ms = watch.shared ? watch.shared->live_ms : 0;
+    const uint64_t live_ms =
+        watch.shared ? TS__LOAD(&watch.shared->live_ms) : 0;
     if (watch.state == TS_INJECT_WAITS && now >= watch.begin_ns) {
         watch.state = TS_INJECT_RECORDS;
         ts_session_resume();

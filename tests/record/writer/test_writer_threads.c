@@ -117,8 +117,8 @@ UNIT_TEST(any_number_of_threads_compresses_to_the_same_bytes)
     compare(true);
 }
 
-/* Sanitizers reserve more addresses than any limit allows, and do not give freed
-   memory back. */
+/* Sanitizers reserve more addresses than any limit allows, and do not give
+   freed memory back. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED
 #elif defined(__has_feature)
