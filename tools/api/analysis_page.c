@@ -3,6 +3,7 @@
 */
 #include "tools/api/call.h"
 #include "tools/studio/page/page.h"
+#include "tools/studio/scene/wire.h"
 
 static const cli_tool tool = { .name = "ts-studio" };
 
@@ -122,6 +123,33 @@ ts_result ts_page_report_write(const char *path, const ts_output *output,
 // As the module of the page, which cannot read them, takes them.
 enum { NAMES_MOST = 32768, NAMES_BYTES = 4 << 20 };
 
+// Whether the module takes a text: JSON has U+FFFD, which is longer, for each
+// byte that is not valid UTF-8, and then it is another text.
+static bool is_taken(const char *text)
+{
+    static const char replacement[] = "\xef\xbf\xbd";
+    size_t left = strlen(text);
+    if (left > SCENE_MOST_NAME) return false;
+    while (left) {
+        uint32_t code;
+        const size_t size = cli_utf8(text, left, &code);
+        if (code == 0xfffd && strncmp(text, replacement, 3)) return false;
+        text += size;
+        left -= size;
+    }
+    return true;
+}
+
+// What a mangled name is read as; NULL: it remains as it is. Free with free().
+static char *read_name(ts_text name)
+{
+    if (strlen(name.text) != name.size || !is_taken(name.text)) return NULL;
+    char *const shown = cli_demangle(name.text);
+    if (!shown || is_taken(shown)) return shown;
+    free(shown);
+    return NULL;
+}
+
 // The names of a trace that were mangled, and what they are read as: a list of
 // pairs as JSON. NULL: there are none.
 static char *names_of(const ts_reader *reader)
@@ -136,8 +164,7 @@ static char *names_of(const ts_reader *reader)
     // Writers number names from 1 on.
     for (uint32_t i = 1; i <= count && kept < NAMES_MOST; i++) {
         const ts_text name = ts_reader_name(reader, i);
-        char *const shown =
-            strlen(name.text) == name.size ? cli_demangle(name.text) : NULL;
+        char *const shown = read_name(name);
         if (!shown) continue;
         cli_json_text(&json, NULL, name.text, name.size);
         cli_json_string(&json, NULL, shown);

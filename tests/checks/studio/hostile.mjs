@@ -11,6 +11,10 @@ const names = [
   '\u0000\u0007\u001b[31m img',
   `img ${'x'.repeat(100000)}`,
   'img \ud800 lone',
+  // It is read as 60 KB, which are 180 KB as the text of a page: no byte of it
+  // is UTF-8.
+  `_Z1f800${'\uffff'.repeat(800)}${'S_'.repeat(75)}`,
+  '_Z3imgv',
 ];
 const events = names.map((name, i) => ({
   ph: 'X', cat: 'cpu_op', name, pid: 1, tid: i % 3, ts: i * 10,
@@ -19,4 +23,8 @@ const events = names.map((name, i) => ({
 events.push({ ph: 'M', name: 'thread_name', pid: 1, tid: 1, ts: 0,
   args: { name: names[0] } });
 events.push({ ph: 'C', name: names[1], pid: 1, ts: 1, args: { value: 1e308 } });
-console.log(JSON.stringify({ schemaVersion: 1, traceEvents: events }));
+const json = JSON.stringify({ schemaVersion: 1, traceEvents: events });
+const bytes = Buffer.from(json);
+// The three bytes of each U+FFFF become one that is not valid.
+process.stdout.write(Buffer.from(bytes.toString('latin1')
+  .replaceAll('\xef\xbf\xbf', '\xff'), 'latin1'));

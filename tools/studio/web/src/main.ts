@@ -150,7 +150,9 @@ async function start(): Promise<void> {
     const engine = worker();
     await engine.openBase64(base64);
     document.getElementById('trace')!.remove(); // it is in the worker
-    if (meta.names) await new Scene(engine).names(meta.names);
+    // Names that cannot be read remain as they are in the trace.
+    if (meta.names)
+      await new Scene(engine).names(meta.names).catch(() => undefined);
     await show(engine, meta.name ?? '', meta.report);
   } else if (token && location.protocol.startsWith('http')) {
     const engine = new HttpEngine(token);
