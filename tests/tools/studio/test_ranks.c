@@ -8,6 +8,7 @@
 #include "tools/studio/scene/scene.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -127,18 +128,24 @@ UNIT_TEST(the_merged_file_is_removed)
 
 UNIT_TEST(a_signal_removes_the_merged_file)
 {
+    const int signals[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
+                            SIGPIPE, SIGALRM, SIGXCPU, SIGXFSZ };
+    const struct rlimit none = { 0, 0 };
     int status;
     make_ranks();
     const int before = entries_of_folder();
-    const pid_t child = fork();
-    if (!child) {
-        merge_folder("job.sbt");
-        raise(SIGTERM);
-        _exit(0);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        const pid_t child = fork();
+        if (!child) {
+            setrlimit(RLIMIT_CORE, &none);
+            merge_folder("job.sbt");
+            raise(signals[i]);
+            _exit(0);
+        }
+        assert_int_equal(child, waitpid(child, &status, 0));
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == signals[i]);
+        assert_int_equal(before, entries_of_folder());
     }
-    assert_int_equal(child, waitpid(child, &status, 0));
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
-    assert_int_equal(before, entries_of_folder());
 }
 
 int main(void)

@@ -159,7 +159,8 @@ static void watch(char *path)
     const struct sigaction action = { .sa_handler = interrupted,
                                       .sa_flags =
                                           (int)SA_RESETHAND | SA_NODEFER };
-    const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+    const int signals[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
+                            SIGPIPE, SIGALRM, SIGXCPU, SIGXFSZ };
     struct sigaction before;
     int at = 0;
     while (at < MOST_FILES - 1 && present[at])
