@@ -148,6 +148,68 @@ UNIT_TEST(a_signal_removes_the_merged_file)
     }
 }
 
+// What the folder has, in order, as "a.sbt b.sbt ".
+static const char *list(void)
+{
+    static char text[400];
+    studio_ranks ranks = { .items = NULL };
+    assert_true(studio_ranks_add(&ranks, &test_tool, folder));
+    *text = 0;
+    for (size_t i = 0; i < ranks.count; i++) {
+        strcat(text, strrchr(ranks.items[i], '/') + 1);
+        strcat(text, " ");
+    }
+    studio_ranks_close(&ranks);
+    return text;
+}
+
+UNIT_TEST(a_file_with_two_names_is_one_trace)
+{
+    make_ranks();
+    assert_int_equal(0, symlink("rank10.sbt", path_of("latest.sbt")));
+    assert_int_equal(0, symlink("missing.sbt", path_of("none.sbt")));
+    assert_int_equal(0, link(path_of("rank9.sbt"), path_of("sane.sbt")));
+    assert_string_equal("rank9.sbt rank10.sbt single.sbt ", list());
+    // Of two links to a file elsewhere the first stays.
+    assert_int_equal(0, unlink(path_of("sane.sbt")));
+    assert_int_equal(0, rename(path_of("rank10.sbt"), path_of("10")));
+    assert_int_equal(0, unlink(path_of("latest.sbt")));
+    assert_int_equal(0, symlink("10", path_of("a.sbt")));
+    assert_int_equal(0, symlink("10", path_of("b.sbt")));
+    assert_string_equal("a.sbt rank9.sbt single.sbt ", list());
+    unlink(path_of("a.sbt"));
+    unlink(path_of("b.sbt"));
+    unlink(path_of("none.sbt"));
+    unlink(path_of("10"));
+}
+
+static void merge_to(const char *out, const char *a, const char *b)
+{
+    const char *const names[] = { a, b };
+    merge_job job = merge_names(out, names, 2, NULL, false);
+    merge_close(&job);
+}
+
+UNIT_TEST(a_trace_that_was_merged_of_others_of_the_folder_is_left_out)
+{
+    make_ranks();
+    merge_to("all.sbt", "rank9.sbt", "rank10.sbt");
+    assert_string_equal("rank9.sbt rank10.sbt single.sbt ", list());
+    merge_to("more.sbt", "all.sbt", "single.sbt");
+    assert_string_equal("rank9.sbt rank10.sbt single.sbt ", list());
+    // A part that is not there any more keeps it; so does one of its own.
+    assert_int_equal(0, unlink(path_of("rank9.sbt")));
+    assert_string_equal("all.sbt rank10.sbt single.sbt ", list());
+    assert_int_equal(0, unlink(path_of("more.sbt")));
+    assert_int_equal(0, unlink(path_of("rank10.sbt")));
+    assert_string_equal("all.sbt single.sbt ", list());
+    // Another file of the same name, of another rank, is another process.
+    const made other = { .name = "rank9.sbt", .rank = 3 };
+    make(&other);
+    assert_string_equal("all.sbt rank9.sbt single.sbt ", list());
+    assert_int_equal(0, unlink(path_of("all.sbt")));
+}
+
 int main(void)
 {
     return unit_run(folder_begin, folder_end);

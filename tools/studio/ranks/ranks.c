@@ -2,7 +2,7 @@
     ranks.c - the traces of a folder as one trace, in a temporary file
 */
 #define _GNU_SOURCE // mkdtemp, strverscmp
-#include "tools/studio/ranks/ranks.h"
+#include "tools/studio/ranks/repeats.h"
 
 #include <dirent.h>
 #include <signal.h>
@@ -110,7 +110,9 @@ static bool add_folder(studio_ranks *ranks, const cli_tool *tool,
                         "the folder has no traces (*.sbt)");
     qsort(ranks->items + before, ranks->count - before, sizeof *ranks->items,
           by_number);
-    return true;
+    return (studio_ranks_leave_links(ranks, before) &&
+            studio_ranks_leave_merged(ranks, tool, before)) ||
+           cli_out_of_memory(tool);
 }
 
 bool studio_ranks_add(studio_ranks *ranks, const cli_tool *tool,
