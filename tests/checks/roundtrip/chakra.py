@@ -157,7 +157,8 @@ for n in in_order(nodes):
 streams = collections.defaultdict(list)
 for n in listed:
     if not n['attr']['is_cpu_op'] and n['attr']['duration_ns']:
-        streams[n['attr'].get('device'), n['attr'].get('stream')].append(n)
+        streams[tuple(n['attr'].get(key) for key in
+                      ('device', 'context', 'stream', 'pid'))].append(n)
 for chain in streams.values():
     chain.sort(key=lambda n: n['attr']['start_ns'])
     for before, n in zip(chain, chain[1:]):

@@ -3,6 +3,7 @@
 */
 #include "tests/tools/import/import_fixture.h"
 #include "tools/import/import.h"
+#include "tools/tracesmith_tools.h"
 
 /* ---- An encoder --------------------------------------------------------- */
 
@@ -374,6 +375,64 @@ UNIT_TEST(without_streams_computing_and_communication_overlap)
            "name=AllReduce launch=b\n"
            "10000+10000 kernel on device 0/stream 0 correlation=4 launch=c\n"
            "estimated start_time 3\n");
+}
+
+// Equal numbers of streams and threads in two contexts and processes.
+UNIT_TEST(contexts_and_processes_are_told_apart)
+{
+    bytes file;
+    begin(&file);
+    for (uint64_t i = 1; i <= 2; i++) {
+        bytes n = node(i, "k", COMPUTE, false, 7, 10);
+        attribute(&n, 10, "context", 9, i);
+        message(&file, &n);
+        n = node(i + 2, "c", COMPUTE, true, 5, 10);
+        attribute(&n, 10, "pid", 9, 40 + i);
+        message(&file, &n);
+    }
+    expect(&file,
+           "0+10000 kernel on device 0/context 1/stream 7 correlation=2 "
+           "launch=k\n"
+           "0+10000 api_call on process 41/thread 5 name=c correlation=4\n"
+           "0+10000 kernel on device 0/context 2/stream 7 correlation=3 "
+           "launch=k\n"
+           "0+10000 api_call on process 42/thread 5 name=c correlation=5\n"
+           "estimated start_time 4\n");
+}
+
+// The same, out and in again. Each kernel depends on a call.
+UNIT_TEST(contexts_and_processes_are_exported)
+{
+    static const char *const wanted[] = {
+        "10000+10000 kernel on device 0/context 1/stream 7 ",
+        "10000+10000 kernel on device 0/context 2/stream 7 ",
+        "0+10000 api_call on process 41/thread 5 ",
+        "0+10000 api_call on process 42/thread 5 "
+    };
+    bytes file;
+    begin(&file);
+    for (uint64_t i = 1; i <= 2; i++) {
+        bytes n = node(i + 2, "c", COMPUTE, true, 5, 10);
+        attribute(&n, 10, "pid", 9, 40 + i);
+        message(&file, &n);
+        n = node(i, "k", COMPUTE, false, 7, 10);
+        attribute(&n, 10, "context", 9, i);
+        depend(&n, DATA, i + 2, 0);
+        message(&file, &n);
+    }
+    imported i = import_into(save(&file, "a.et"), fixture_path(1, "a.sbt"));
+    import_done(&i);
+    const ts_export_desc desc = { .path = fixture_path(1, "a.sbt"),
+                                  .output = { .path =
+                                                  fixture_path(2, "b.et") } };
+    ts_export_counts counts;
+    assert_int_equal(TS_OK, ts_export_file(&counts, &desc, NULL));
+    i = import_into(fixture_path(2, "b.et"), fixture_path(3, "b.sbt"));
+    char *const text = import_dump(&i);
+    for (size_t k = 0; k < 4; k++)
+        if (!strstr(text, wanted[k])) fail_msg("no %s in\n%s", wanted[k], text);
+    free(text);
+    import_done(&i);
 }
 
 int main(void)

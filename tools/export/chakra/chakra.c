@@ -39,6 +39,7 @@ typedef struct chakra {
     export_buffer block, message;
     chakra_rows facts;
     cli_map groups;    // numbers of communicators
+    bool has_process;  // the only one, which is in the metadata
     uint32_t *first;   // of each node: its edges in `before`; node_count + 1
     uint32_t *before;  // edges by their targets
     uint32_t *source;  // of an edge
@@ -186,7 +187,8 @@ static void put_metadata(chakra *x)
     size_t begun = begin_attribute(x, 2, "exporter");
     proto_string(&x->message, STRING, "TraceSmith");
     proto_end(&x->message, begun);
-    if (find_process(x, &process)) {
+    x->has_process = find_process(x, &process);
+    if (x->has_process) {
         begun = begin_attribute(x, 2, "pid");
         proto_uint(&x->message, UINT64, process);
         proto_end(&x->message, begun);
@@ -255,17 +257,22 @@ static void put_times(chakra *x, int64_t start_ns, int64_t duration_ns)
     put_number(x, "duration_ns", INT64, (uint64_t)duration_ns);
 }
 
+// Threads of several processes, and streams of several contexts, can have equal
+// numbers: so each has those of what it belongs to.
 static void put_place(chakra *x, const ts_node *n, bool on_host)
 {
     ts_track track;
     put_number(x, "is_cpu_op", BOOL, on_host);
     if (!n->track || !ts_reader_track(x->reader, n->track, &track)) return;
     put_number(x, on_host ? "tid" : "stream", INT64, track.number);
-    while (!on_host && track.type != TS_TRACK_DEVICE && track.parent &&
-           ts_reader_track(x->reader, track.parent, &track))
-        ;
-    if (!on_host && track.type == TS_TRACK_DEVICE)
-        put_number(x, "device", INT64, track.number);
+    do {
+        if (!on_host && track.type == TS_TRACK_CONTEXT)
+            put_number(x, "context", INT64, track.number);
+        if (!on_host && track.type == TS_TRACK_DEVICE)
+            put_number(x, "device", INT64, track.number);
+        if (track.type == TS_TRACK_PROCESS && !x->has_process)
+            put_number(x, "pid", INT64, track.number);
+    } while (track.parent && ts_reader_track(x->reader, track.parent, &track));
 }
 
 /* ---- Nodes -------------------------------------------------------------- */

@@ -121,9 +121,11 @@ static void put_nodes(chakra *c)
         if (!is_work(node)) continue;
         node->track =
             node->on_host
-                ? import_thread(c->job, c->process,
+                ? import_thread(c->job,
+                                node->process == IMPORT_NONE ? c->process
+                                                             : node->process,
                                 node->thread == IMPORT_NONE ? 0 : node->thread)
-                : import_stream(c->job, node->device, IMPORT_NONE,
+                : import_stream(c->job, node->device, node->context,
                                 chakra_stream(node));
     }
     for (size_t i = 0; i < c->count; i++) {

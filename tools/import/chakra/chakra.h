@@ -32,6 +32,8 @@ typedef struct chakra_node {
     int64_t device;
     int64_t queued_ns;            // end of the call that launched it; 0: none
     int64_t thread;               // thread or stream; IMPORT_NONE: unknown
+    int64_t context;              // of a stream; IMPORT_NONE: none
+    int64_t process;              // of a thread; IMPORT_NONE: of the metadata
     int64_t comm_type, peer, tag; // IMPORT_NONE: unknown
     uint64_t size;
     uint64_t group; // from import_communicator; 0: unknown

@@ -8,6 +8,9 @@
 */
 #include "tools/import/chakra/chakra.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 // The latest end of a node; adding a duration does not overflow.
 #define END_NS (INT64_C(1) << 60)
 
@@ -181,7 +184,10 @@ static int64_t *place_of(layout *l, const chakra_node *node)
     const int64_t on = !node->on_host                ? chakra_stream(node)
                        : node->thread == IMPORT_NONE ? 0
                                                      : node->thread;
-    const uint64_t place = (uint64_t)on * 2 + node->on_host;
+    const int64_t parts[] = { on, node->on_host,
+                              node->on_host ? node->process : node->context,
+                              node->on_host ? 0 : node->device };
+    const uint64_t place = XXH3_64bits(parts, sizeof parts);
     return import_map_put(&l->free_ns, (int64_t)place, NULL);
 }
 

@@ -147,7 +147,11 @@ static void use_attribute(chakra *c, chakra_node *node,
         node->thread = a->number;
     else if (cli_is_text(a->name, "device"))
         node->device = a->number == IMPORT_NONE ? 0 : a->number;
-    else if (cli_is_text(a->name, "start_ns")) // of ts-export, as the next
+    else if (cli_is_text(a->name, "context")) // of ts-export, as the next
+        node->context = a->number;
+    else if (cli_is_text(a->name, "pid"))
+        node->process = a->number;
+    else if (cli_is_text(a->name, "start_ns"))
         node->exact_start_ns = to_exact(a->number);
     else if (cli_is_text(a->name, "duration_ns"))
         node->exact_duration_ns = to_exact(a->number);
@@ -213,6 +217,8 @@ static void take_node(chakra *c, import_wire w)
 {
     chakra_node node = { .start_ns = IMPORT_NONE,
                          .thread = IMPORT_NONE,
+                         .context = IMPORT_NONE,
+                         .process = IMPORT_NONE,
                          .exact_start_ns = IMPORT_NONE,
                          .exact_duration_ns = IMPORT_NONE,
                          .comm_type = IMPORT_NONE,
