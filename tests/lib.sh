@@ -131,7 +131,7 @@ build_alone() { # LABEL TARGET...
     # shellcheck disable=SC2046 # a list: HAVE_ZSTD= HAVE_ZLIB= ...
     check_build "$label" OUT=$alone CFLAGS="-O0 -Werror" \
         $(sed -n '/HAVE_C /d; /HAVE_XXHASH /d
-            s/^\(HAVE_[A-Z]*\) := .*/\1=/p' Makefile) "$@"
+            s/^\(HAVE_[A-Z0-9]*\) := .*/\1=/p' Makefile) "$@"
 }
 
 # The unit test programs, as tests/ROOM/test_NAME. WITHOUT and NEVERTHELESS hold
