@@ -549,6 +549,9 @@ ts_text cli_track_name(const ts_track *track, cli_text *made);
 uint64_t cli_now_ns(void);
 // How many processors this process may use, at least one.
 uint32_t cli_processors(void);
+// How many threads write a trace where there are so many processors. More than
+// four would wait: for the one that reads the rows and appends the chunks.
+uint32_t cli_writers(uint32_t processors);
 // Makes the path of a file in the folder of this program. False: the program's
 // own path is not known, or the new one is too long.
 bool cli_beside(char *path, size_t size, const char *name);

@@ -24,6 +24,11 @@ uint32_t cli_processors(void)
     return all < 1 ? 1 : (uint32_t)all;
 }
 
+uint32_t cli_writers(uint32_t processors)
+{
+    return processors < 4 ? processors : 4;
+}
+
 bool cli_beside(char *path, size_t size, const char *name)
 {
     const ssize_t got = readlink("/proc/self/exe", path, size - 1);

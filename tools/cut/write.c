@@ -31,7 +31,7 @@ static void describe(const cut_job *job, ts_writer_desc *desc)
     ts_reader *const reader = job->trace->reader;
     const ts_info *const info = job->trace->info;
     desc->path = job->out;
-    desc->threads = cli_processors();
+    desc->threads = cli_writers(cli_processors());
     desc->compress = !job->temporary && is_compressed(reader);
     if (job->aliases) {
         describe_anonymous(job, desc);

@@ -49,7 +49,7 @@ static bool describe(const merge_job *job, ts_writer_desc *desc)
                  desc->session);
     free(salt);
     desc->path = job->out;
-    desc->threads = cli_processors();
+    desc->threads = cli_writers(cli_processors());
     desc->process = first->info->process;
     desc->start_realtime_ns = first->info->start_realtime_ns;
     desc->compress = is_compressed(job);

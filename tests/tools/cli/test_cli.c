@@ -282,6 +282,15 @@ UNIT_TEST(an_errno_is_the_result_that_names_its_cause)
     assert_int_equal(TS_ERR_IO, cli_errno_result(EACCES));
 }
 
+UNIT_TEST(a_trace_is_written_by_as_many_threads_as_are_of_use)
+{
+    assert_int_equal(1, cli_writers(1));
+    assert_int_equal(3, cli_writers(3));
+    assert_int_equal(4, cli_writers(4));
+    assert_int_equal(4, cli_writers(192));
+    assert_in_range(cli_processors(), 1, 1 << 16);
+}
+
 int main(void)
 {
     return unit_run(NULL, NULL);
