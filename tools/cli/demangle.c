@@ -13,8 +13,10 @@
 #include "tools/cli/cli.h"
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #ifdef TRACESMITH_IBERTY
@@ -38,7 +40,9 @@ enum {
     TEXT_MOST = 65536,
     HELPERS_MOST = 4, // helper processes started in all
     HELPER_SECONDS = 1,
-    HELPER_BYTES = 256 << 20
+    HELPER_BYTES = 256 << 20,
+    HELPER_LINE = 3, // its descriptor
+    FILES_MOST = 65536
 };
 
 // Source: Itanium C++ ABI, 3.4 "Demangler API".
@@ -156,6 +160,26 @@ static void end_helper(void)
     helper.process = 0;
 }
 
+// A server may start the helper while it has connections, which the helper
+// would keep open, and with handlers of signals that are not meant for it.
+static void forget_parent(int line)
+{
+    struct sigaction now;
+    struct rlimit most;
+    for (int number = 1; number < NSIG; number++)
+        if (!sigaction(number, NULL, &now) && now.sa_handler != SIG_IGN)
+            signal(number, SIG_DFL);
+    dup2(line, HELPER_LINE); // the first after the standard streams
+#ifdef SYS_close_range       // kernels before 5.9 lack it
+    if (!syscall(SYS_close_range, HELPER_LINE + 1, ~0u, 0)) return;
+#endif
+    const bool known = !getrlimit(RLIMIT_NOFILE, &most);
+    const int end =
+        known && most.rlim_cur < FILES_MOST ? (int)most.rlim_cur : FILES_MOST;
+    for (int file = HELPER_LINE + 1; file < end; file++)
+        close(file);
+}
+
 static bool begin_helper(demangle_function *call)
 {
     int lines[2];
@@ -167,8 +191,8 @@ static bool begin_helper(demangle_function *call)
     helper.line = lines[0];
     helper.process = fork();
     if (!helper.process) {
-        close(lines[0]);
-        help(lines[1], call);
+        forget_parent(lines[1]);
+        help(HELPER_LINE, call);
         _exit(0);
     }
     close(lines[1]);

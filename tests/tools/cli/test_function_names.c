@@ -5,7 +5,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <poll.h>
+#include <signal.h>
 #include <time.h>
+#include <unistd.h>
 #include "tests/unit.h"
 
 // A machine without a C++ library reads none.
@@ -15,6 +18,45 @@ static bool reads_names(void)
     const bool reads = text != NULL;
     free(text);
     return reads;
+}
+
+static void ignore(int number)
+{
+}
+
+// Whether a child of this process catches a signal; -1: the kernel does not say.
+static int child_catches(int number)
+{
+    char path[64], line[256];
+    unsigned long long caught;
+    int child = 0, found = -1;
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+    FILE *file = fopen(path, "r");
+    if (!file || fscanf(file, "%d", &child) != 1) child = 0;
+    if (file) fclose(file);
+    snprintf(path, sizeof path, "/proc/%d/status", child);
+    file = child ? fopen(path, "r") : NULL;
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "SigCgt: %llx", &caught) == 1)
+            found = caught >> (number - 1) & 1;
+    if (file) fclose(file);
+    return found;
+}
+
+// It has to be the first: the helper process starts with the first name.
+UNIT_TEST(the_helper_keeps_no_file_and_no_signal_handler_of_its_parent)
+{
+    int line[2];
+    assert_int_equal(0, pipe(line));
+    signal(SIGUSR1, ignore);
+    const bool reads = reads_names();
+    close(line[1]);
+    struct pollfd end = { .fd = line[0], .events = POLLIN };
+    assert_int_equal(1, poll(&end, 1, 0)); // nobody else can write
+    assert_true(end.revents & POLLHUP);
+    close(line[0]);
+    if (reads) assert_int_not_equal(1, child_catches(SIGUSR1));
+    signal(SIGUSR1, SIG_DFL);
 }
 
 static void expect_read(const char *mangled, const char *wanted)
