@@ -146,6 +146,12 @@ UNIT_TEST(what_makes_no_sense_is_refused)
             "no such thing",
             studio_capture_ask(&capture, wrong[i], strlen(wrong[i])));
     c->processes[0].state = TS_INJECT_FREE;
+    assert_string_equal("none", studio_capture_state(&capture, &figures));
+    assert_string_equal("no process runs now",
+                        studio_capture_ask(&capture, "start", 5));
+    c->processes[0].state = TS_INJECT_RECORDS; // the next program of a script
+    assert_string_equal("off", studio_capture_state(&capture, &figures));
+    assert_int_equal(0, unlink(path));
     assert_string_equal("ended", studio_capture_state(&capture, &figures));
     assert_string_equal("the recording has ended",
                         studio_capture_ask(&capture, "start", 5));

@@ -2,9 +2,10 @@
 import { type HttpEngine } from './engine';
 
 const pollMs = 300;
+const slowMs = 2000; // after an error
 
 interface State {
-  state: 'off' | 'frame' | 'on' | 'ended';
+  state: 'off' | 'frame' | 'on' | 'none' | 'ended';
   kept: number;
 }
 
@@ -12,10 +13,11 @@ const words = {
   off: '',
   frame: ', the next frame begins a capture',
   on: ', capturing',
+  none: ', no process runs now',
   ended: '',
 };
 
-// Shows the buttons in `bar` until no process records any more.
+// Shows the buttons in `bar` until the recording has ended.
 export function showCapture(engine: HttpEngine, bar: HTMLElement): void {
   const [start, stop] = bar.querySelectorAll('button');
   const said = bar.querySelector('output')!;
@@ -24,7 +26,7 @@ export function showCapture(engine: HttpEngine, bar: HTMLElement): void {
     const off = now.state === 'off';
     bar.hidden = now.state === 'ended';
     start!.disabled = !off;
-    stop!.disabled = off;
+    stop!.disabled = off || now.state === 'none';
     said.textContent =
       `${now.kept.toLocaleString('en-US')} captured` + words[now.state];
     return !bar.hidden;
@@ -35,10 +37,14 @@ export function showCapture(engine: HttpEngine, bar: HTMLElement): void {
     });
   };
   const look = async (): Promise<void> => {
-    // The server may have ended.
-    if (await take(engine.get('capture')).catch(() => false))
-      window.setTimeout(() => void look(), pollMs);
-    else bar.hidden = true;
+    let wait = pollMs;
+    const more = await take(engine.get('capture')).catch(() => {
+      start!.disabled = stop!.disabled = true;
+      said.textContent = 'the server does not answer';
+      wait = slowMs;
+      return true;
+    });
+    if (more) window.setTimeout(() => void look(), wait);
   };
   start!.addEventListener('click', ask('start'));
   stop!.addEventListener('click', ask('stop'));
