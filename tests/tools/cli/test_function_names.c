@@ -24,7 +24,7 @@ static void ignore(int number)
 {
 }
 
-// Whether a child of this process catches a signal; -1: the kernel does not say.
+// Whether a child of this process catches a signal; -1: it is not known.
 static int child_catches(int number)
 {
     char path[64], line[256];

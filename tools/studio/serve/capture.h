@@ -22,8 +22,8 @@ bool studio_capture_open(studio_capture *c, const char *folder);
 void studio_capture_close(studio_capture *c);
 
 // The state: "off", "frame" (a capture begins with the next frame), "on",
-// "none" (no process runs now, as between two programs of a script), or "ended":
-// the recording has.
+// "none" (no process runs now, as between two programs of a script), or
+// "ended": the recording has.
 const char *studio_capture_state(studio_capture *c, channel_figures *figures);
 // Begins ("start") or ends ("stop") a capture in all processes; nothing is done
 // if that is so already. Returns NULL, or why it cannot.
