@@ -1453,10 +1453,11 @@ typedef enum ts_state {
                     time from the start of the gap to the call.
     UNEXPLAINED     There is no culprit; or the same, but the record does not
                     prove that X was ready: its call or enqueue time is not
-                    known, an edge on the way is inferred, records were lost,
-                    or waits are not recorded. They are if the trace has event
-                    waits or dependencies, and the records of all waits, or if
-                    the device has a single stream.
+                    known, an edge on the way is inferred, records were lost
+                    or left out by choice, or waits are not recorded. They are
+                    if the trace has event waits or dependencies, and the
+                    records of all waits, or if the device has a single stream.
+                    In a merged trace that holds for the part of the device.
     X's own call takes the place of work that was done before the call began, or
     that was done too long ago if the call was not.
     If the culprit is the call that launched X:
@@ -8354,6 +8355,7 @@ typedef struct ts__rendezvous_member {
 typedef struct ts__trace_part {
     uint32_t file, local; // local: number among the parts of the file
     uint32_t process;     // its first process track; 0: it is the whole file
+    bool misses;          // the records that some of its waits are for
 } ts__trace_part;
 
 // A track of a file that has operations or calls: a stream, thread, ...
@@ -8903,6 +8905,7 @@ static bool ts__parts_push(ts_replay *r, uint32_t file, size_t first)
     part->file = file;
     part->local = (uint32_t)(r->parts.count - 1 - first);
     part->process = 0;
+    part->misses = false;
     return true;
 }
 
@@ -8944,13 +8947,12 @@ static bool ts__parts_add(ts_replay *r, uint32_t file)
            (r->parts.count > first || ts__parts_push(r, file, first));
 }
 
-// Returns the part that a track belongs to. The parents in a hostile file may
-// form a cycle.
-static uint32_t ts__parts_find(const ts_replay *r, uint32_t file,
-                               uint32_t track)
+// Returns the part that a track belongs to; TS_NODE_NONE: not known, or the
+// file was not merged. The parents in a hostile file may form a cycle.
+static uint32_t ts__parts_place(const ts_replay *r, uint32_t file,
+                                uint32_t track)
 {
     const ts_reader *const reader = ts__replay_file(r, file)->reader;
-    const uint32_t first = ((const uint32_t *)r->part_first.data)[file];
     ts_track found = { 0 };
     found.parent = track;
     for (int depth = 0; depth < 16 && found.parent; depth++) {
@@ -8959,7 +8961,16 @@ static uint32_t ts__parts_find(const ts_replay *r, uint32_t file,
         if (part != TS_NODE_NONE) return part;
         if (!ts_reader_track(reader, found.parent, &found)) break;
     }
-    return first;
+    return TS_NODE_NONE;
+}
+
+// The same, or the first part of the file.
+static uint32_t ts__parts_find(const ts_replay *r, uint32_t file,
+                               uint32_t track)
+{
+    const uint32_t part = ts__parts_place(r, file, track);
+    return part != TS_NODE_NONE ? part
+                                : ((const uint32_t *)r->part_first.data)[file];
 }
 
 /* ---- 11.28 Graph: dependencies that the source names -------------------- */
@@ -11305,12 +11316,19 @@ static void ts__unnamed_note(ts__builder *b, uint32_t call,
     memcpy(host->noted, device->worked, sizeof host->noted);
 }
 
+// Counts a wait whose record is missing, by the node that waits or its call.
+static void ts__unnamed_missing(ts_replay *r, uint32_t node)
+{
+    r->stats.missing_records++;
+    ts__replay_part(r, ts__replay_part_of(r, node))->misses = true;
+}
+
 static void ts__unnamed_call(ts__builder *b, uint32_t call, uint8_t type)
 {
     ts__lane_state *const host =
         ts__builder_lane(b, ts__replay_lanes(b->replay)[call]);
     host->waits_for_noted |= type == TS__CALL_WAITS;
-    b->replay->stats.missing_records += type == TS__CALL_WAITS;
+    if (type == TS__CALL_WAITS) ts__unnamed_missing(b->replay, call);
     if (type == TS__CALL_RECORDS || !host->records)
         ts__unnamed_note(b, call, host);
     host->records |= type == TS__CALL_RECORDS;
@@ -11351,14 +11369,14 @@ static void ts__builder_wait_event(ts__builder *b, uint32_t op,
     uint32_t found;
     if (wait->record) {
         found = ts__builder_named(b, wait);
-        r->stats.missing_records += found == TS_NODE_NONE;
+        if (found == TS_NODE_NONE) ts__unnamed_missing(r, op);
     } else if (wait->id && !ts__builder_is_unnamed(b, op)) {
         found = ts__rmap_get(ts__builder_events(b, op), wait->id);
-        r->stats.missing_records += found == TS_NODE_NONE && r->windowed;
+        if (found == TS_NODE_NONE && r->windowed) ts__unnamed_missing(r, op);
         r->stats.never_recorded += found == TS_NODE_NONE && !r->windowed;
     } else { // its event may have been recorded: unknown
         found = TS_NODE_NONE;
-        r->stats.missing_records++;
+        ts__unnamed_missing(r, op);
         if (kind == TS_EDGE_EVENT) ts__unnamed_wait(b, op);
     }
     if (found == TS_NODE_NONE) return;
@@ -17775,6 +17793,7 @@ typedef struct ts__tl_device {
     int64_t slow_ns;    // work that begins later than this had another cause
     int64_t launch_ns;  // median launch latency; 0: unknown
     bool records_waits; // see TS_IDLE_LATE_START
+    uint32_t streams;   // number of its stream tracks
     uint32_t first;     // index of its first operation in ts_timeline.by_device
     int64_t start_ns, end_ns; // span of its work; equal: it has none
     // Begin of its first work in the window of an overview; TS__NO_TIME: none.
@@ -17838,6 +17857,7 @@ struct ts_timeline {
     ts__rvec lane_first;
     ts__rvec devices;            // ts__tl_device
     ts__rvec gaps;               // ts_gap, by device
+    ts__rvec evidence;           // ts__tl_evidence of each part of the replay
     ts__rvec blocks[TS__BLOCKS]; // ts__tl_block, by thread
     int64_t end_ns;              // end of the last operation
     ts_timeline_figures total;
@@ -18822,7 +18842,131 @@ static bool ts__tl_queue(ts_timeline *t, ts__tl_device *d)
     return true;
 }
 
-/* ---- 11.69 Timeline: the cause of a gap --------------------------------- */
+/* ---- 11.69 Timeline: what the trace proves about waits ------------------ */
+// src/replay/timeline/evidence.h
+
+// What the trace of a part tells of the waits of its operations.
+typedef struct ts__tl_evidence {
+    bool waits; // it has event waits or dependencies
+    bool lacks; // records were lost, or left out by choice
+} ts__tl_evidence;
+
+static ts__tl_evidence *ts__tl_evidence_at(const ts_timeline *t, size_t part)
+{
+    return (ts__tl_evidence *)t->evidence.data + part;
+}
+
+// Notes what a track tells. What has no known place may concern every part of
+// its file, and proves a wait only if the file is one part.
+static void ts__tl_note(const ts_timeline *t, uint32_t file, uint32_t track,
+                        ts__tl_evidence found)
+{
+    const ts_replay *const r = t->replay;
+    const uint32_t first = ((const uint32_t *)r->part_first.data)[file];
+    const uint32_t own = ts__parts_place(r, file, track);
+    size_t end = first;
+    while (end < r->parts.count &&
+           ts__replay_part(r, (uint32_t)end)->file == file)
+        end++;
+    for (size_t i = first; i < end; i++) {
+        ts__tl_evidence *const e = ts__tl_evidence_at(t, i);
+        if (own != TS_NODE_NONE && i != own) continue;
+        e->waits |= found.waits && (i == own || end - first == 1);
+        e->lacks |= found.lacks;
+    }
+}
+
+// Whether metadata says that events were left out, other than by their time.
+static bool ts__tl_leaves_out(const ts_metadata *m)
+{
+    static const char *const keys[] = { "capture.kinds", "capture.filter",
+                                        "cut.thinned" };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (m->key.size == strlen(keys[i]) &&
+            memcmp(m->key.text, keys[i], m->key.size) == 0)
+            return true;
+    return false;
+}
+
+static void ts__tl_file_evidence(const ts_timeline *t, uint32_t file)
+{
+    const ts__tl_evidence waits = { true, false }, lacks = { false, true };
+    ts_reader *const reader = ts__replay_file(t->replay, file)->reader;
+    const uint64_t *const counts = ts_reader_info(reader)->counts;
+    ts_metadata m;
+    ts_loss_row loss;
+    ts_chunk_info chunk;
+    for (size_t i = 0; ts_reader_metadata_at(reader, i, &m); i++)
+        if (ts__tl_leaves_out(&m)) ts__tl_note(t, file, m.track, lacks);
+    for (size_t i = 0; ts_reader_loss(reader, i, &loss); i++)
+        if (loss.cause < TS_LOSS_STALL_FIRST && loss.count)
+            ts__tl_note(t, file, loss.track, lacks);
+    if (!counts[TS_EVENT_EVENT_WAIT] && !counts[TS_EVENT_DEPENDENCY]) return;
+    for (size_t i = 0; ts_reader_chunk(reader, i, &chunk); i++)
+        if (chunk.header.kind == TS_CHUNK_EVENTS &&
+            (chunk.header.event == TS_EVENT_EVENT_WAIT ||
+             chunk.header.event == TS_EVENT_DEPENDENCY))
+            ts__tl_note(t, file, chunk.header.track, waits);
+}
+
+// Counts the streams of each device.
+static bool ts__tl_count_streams(const ts_timeline *t)
+{
+    const ts_replay *const r = t->replay;
+    ts__rmap devices = { 0 };
+    bool ok = true;
+    for (size_t i = 0; ok && i < t->devices.count; i++) {
+        const ts_timeline_figures *const f = &ts__tl_device_at(t, i)->figures;
+        if (f->track)
+            ok = ts__rmap_put(&t->allocator, &devices,
+                              ts__replay_key(f->file, f->track), (uint32_t)i);
+    }
+    for (uint32_t file = 0; ok && file < r->files.count; file++) {
+        const ts_reader *const reader = ts__replay_file(r, file)->reader;
+        ts_track track;
+        for (size_t i = 0; ts_reader_track_at(reader, i, &track); i++) {
+            if (track.type != TS_TRACK_STREAM) continue;
+            uint32_t device = TS_NODE_NONE;
+            // The parents in a hostile file may form a cycle.
+            for (int n = 0; n < 8 && device == TS_NODE_NONE &&
+                            ts_reader_track(reader, track.parent, &track);
+                 n++)
+                device = ts__rmap_get(&devices, ts__replay_key(file, track.id));
+            if (device != TS_NODE_NONE) ts__tl_device_at(t, device)->streams++;
+        }
+    }
+    ts__rvec_close(&t->allocator, &devices.entries);
+    return ok;
+}
+
+// Finds which devices have traces that record what their work waits for.
+static bool ts__tl_find_evidence(ts_timeline *t)
+{
+    const ts_replay *const r = t->replay;
+    if (!t->gaps.count) return true;
+    if (!ts__rvec_fill(&t->allocator, &t->evidence, sizeof(ts__tl_evidence),
+                       r->parts.count, 0) ||
+        !ts__tl_count_streams(t))
+        return false;
+    for (uint32_t file = 0; file < r->files.count; file++)
+        ts__tl_file_evidence(t, file);
+    // Those in chunks of several tracks.
+    for (uint32_t i = 0; i < r->op_count; i++)
+        if (ts__replay_op(r, i)->kind == TS_EVENT_EVENT_WAIT)
+            ts__tl_evidence_at(t, ts__replay_part_of(r, i))->waits = true;
+    for (size_t i = 0; i < t->devices.count; i++) {
+        ts__tl_device *const d = ts__tl_device_at(t, i);
+        if (!d->gap_count) continue;
+        const ts_gap *const gap = (const ts_gap *)t->gaps.data + d->gap_first;
+        const uint32_t part = ts__replay_part_of(r, gap->operation);
+        const ts__tl_evidence *const e = ts__tl_evidence_at(t, part);
+        d->records_waits = !e->lacks && !ts__replay_part(r, part)->misses &&
+                           (e->waits || d->streams == 1);
+    }
+    return true;
+}
+
+/* ---- 11.70 Timeline: the cause of a gap --------------------------------- */
 // src/replay/timeline/causes.h
 
 // Whether work that was ready at `ready` began so late that something else must
@@ -18831,27 +18975,6 @@ static bool ts__tl_is_slow(const ts__tl_device *d, const ts_gap *gap,
                            int64_t ready)
 {
     return ready < gap->end_ns && gap->end_ns - ready > d->slow_ns;
-}
-
-// Whether the trace of a device records what its work waits for.
-static bool ts__tl_records_waits(const ts_timeline *t, const ts__tl_device *d)
-{
-    const ts_timeline_figures *const f = &d->figures;
-    const ts_reader *const reader = ts__replay_file(t->replay, f->file)->reader;
-    const ts_info *const info = ts_reader_info(reader);
-    if (info->lost || t->replay->stats.missing_records) return false;
-    if (info->counts[TS_EVENT_EVENT_WAIT] || info->counts[TS_EVENT_DEPENDENCY])
-        return true;
-    size_t streams = 0;
-    ts_track stream, above;
-    for (size_t i = 0; ts_reader_track_at(reader, i, &stream); i++) {
-        above = stream;
-        for (int n = 0; n < 8 && above.id != f->track &&
-                        ts_reader_track(reader, above.parent, &above);)
-            n++;
-        streams += stream.type == TS_TRACK_STREAM && above.id == f->track;
-    }
-    return f->track && streams == 1;
 }
 
 // Returns the cause of a gap whose operation began long after all that it is
@@ -18977,7 +19100,7 @@ static void ts__tl_charge(const ts_timeline *t, ts__tl_device *d, ts_gap *gap)
         f->explicit_ns += part;
 }
 
-/* ---- 11.70 Timeline: open and close ------------------------------------- */
+/* ---- 11.71 Timeline: open and close ------------------------------------- */
 // src/replay/timeline/open.h
 
 // Whether the busy and idle parts of a device add up to its span.
@@ -19041,9 +19164,11 @@ static ts_result ts__tl_devices(ts_timeline *t)
                           t->order.count))
         return TS_ERR_MEMORY;
     for (size_t i = 0; i < t->devices.count; i++) {
-        ts__tl_device *const d = ts__tl_device_at(t, i);
         if (!ts__tl_sweep_device(t, i)) return TS_ERR_MEMORY;
-        d->records_waits = d->gap_count && ts__tl_records_waits(t, d);
+    }
+    if (!ts__tl_find_evidence(t)) return TS_ERR_MEMORY;
+    for (size_t i = 0; i < t->devices.count; i++) {
+        ts__tl_device *const d = ts__tl_device_at(t, i);
         for (size_t k = 0; k < d->gap_count; k++)
             ts__tl_charge(t, d, (ts_gap *)t->gaps.data + d->gap_first + k);
         if (!t->reach && !ts__tl_adds_up(&d->figures)) return TS_ERR_CORRUPT;
@@ -19112,21 +19237,21 @@ TS_API void ts_timeline_close(ts_timeline *timeline)
     const ts_allocator a = timeline->allocator;
     for (size_t i = 0; i < timeline->devices.count; i++)
         ts__rvec_close(&a, &ts__tl_device_at(timeline, i)->concurrency);
-    ts__rvec *const vecs[] = { &timeline->begin,       &timeline->finish,
-                               &timeline->bindings,    &timeline->roots,
-                               &timeline->held,        &timeline->order,
-                               &timeline->by_device,   &timeline->issues,
-                               &timeline->by_lane,     &timeline->lane_first,
-                               &timeline->devices,     &timeline->gaps,
-                               &timeline->blocks[0],   &timeline->blocks[1],
-                               &timeline->lane_issues, &timeline->lane_kinds };
+    ts__rvec *const vecs[] = {
+        &timeline->begin,       &timeline->finish,    &timeline->bindings,
+        &timeline->roots,       &timeline->held,      &timeline->order,
+        &timeline->by_device,   &timeline->issues,    &timeline->by_lane,
+        &timeline->lane_first,  &timeline->devices,   &timeline->gaps,
+        &timeline->blocks[0],   &timeline->blocks[1], &timeline->evidence,
+        &timeline->lane_issues, &timeline->lane_kinds
+    };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, timeline, sizeof *timeline, 0);
     ts__arena_close(&a);
 }
 
-/* ---- 11.71 Timeline: access to figures ---------------------------------- */
+/* ---- 11.72 Timeline: access to figures ---------------------------------- */
 // src/replay/timeline/access.h
 
 TS_API const char *ts_state_name(uint32_t state)
@@ -19239,7 +19364,7 @@ TS_API uint32_t ts_timeline_culprit(const ts_timeline *timeline, uint32_t node,
     return root->culprit;
 }
 
-/* ---- 11.72 Timeline: states of a stream --------------------------------- */
+/* ---- 11.73 Timeline: states of a stream --------------------------------- */
 // src/replay/timeline/stream_states.h
 
 // The operations of a stream are scattered in memory, so upcoming ones are
@@ -19403,7 +19528,7 @@ TS_API bool ts_state_spans_next(ts_state_spans *spans, ts_state_span *span)
     return spans->kept;
 }
 
-/* ---- 11.73 Timeline: windows -------------------------------------------- */
+/* ---- 11.74 Timeline: windows -------------------------------------------- */
 // src/replay/timeline/overview.h
 
 // The figures of one device in one window.
@@ -19710,7 +19835,7 @@ static bool ts__overview_before(ts_overview *s)
     return true;
 }
 
-/* ---- 11.74 Timeline: one window ----------------------------------------- */
+/* ---- 11.75 Timeline: one window ----------------------------------------- */
 // src/replay/timeline/overview_window.h
 
 // The longest gaps are kept in a heap whose root is the shortest of them.
@@ -20154,7 +20279,7 @@ TS_API bool ts_overview_window_at(const ts_overview *overview, size_t index,
     return true;
 }
 
-/* ---- 11.75 Races: memory accesses --------------------------------------- */
+/* ---- 11.76 Races: memory accesses --------------------------------------- */
 // src/replay/races/access.h
 
 // An actor accesses memory at one point of the order: an operation, the call
@@ -20423,7 +20548,7 @@ static ts__actor ts__gather_operation(const ts__gather *g, uint32_t op)
     return actor;
 }
 
-/* ---- 11.76 Races: reading the rows -------------------------------------- */
+/* ---- 11.77 Races: reading the rows -------------------------------------- */
 // src/replay/races/rows.h
 
 // Calls `take` for every chunk of some kinds, in the order of the files.
@@ -20679,7 +20804,7 @@ static void ts__gather_take_operations(ts__gather *g, uint32_t file,
     }
 }
 
-/* ---- 11.77 Races: host accesses ----------------------------------------- */
+/* ---- 11.78 Races: host accesses ----------------------------------------- */
 // src/replay/races/host.h
 
 // Ranges of memory that GPU work accesses: disjoint and ascending.
@@ -20857,7 +20982,7 @@ static void ts__gather_close(ts__gather *g)
     ts__rvec_close(a, &g->hosts);
 }
 
-/* ---- 11.78 Races: vector clocks ----------------------------------------- */
+/* ---- 11.79 Races: vector clocks ----------------------------------------- */
 // src/replay/races/vector_clocks.h
 
 /*
@@ -21036,7 +21161,7 @@ static ts__vclock *ts__vclock_join(ts__vclocks *c, ts__vclock *a, ts__vclock *b)
     return a;
 }
 
-/* ---- 11.79 Races: order of host accesses -------------------------------- */
+/* ---- 11.80 Races: order of host accesses -------------------------------- */
 // src/replay/races/host_order.h
 
 // One step of a thread: a node of the graph or an additional one.
@@ -21211,7 +21336,7 @@ static bool ts__races_place_hosts(ts_races *x)
     return ok;
 }
 
-/* ---- 11.80 Races: happens-before order ---------------------------------- */
+/* ---- 11.81 Races: happens-before order ---------------------------------- */
 // src/replay/races/happens_before.h
 
 typedef struct ts__hb_item {
@@ -21479,7 +21604,7 @@ static ts_result ts__hb_run(ts__hb *o, uint32_t *left)
     return ok ? TS_OK : too_many ? TS_ERR_UNSUPPORTED : TS_ERR_MEMORY;
 }
 
-/* ---- 11.81 Races: shadow of memory -------------------------------------- */
+/* ---- 11.82 Races: shadow of memory -------------------------------------- */
 // src/replay/races/shadow.h
 
 /*
@@ -21694,7 +21819,7 @@ static bool ts__marks_put(ts__shadow *s, ts__marks *m, const ts__mark *mark)
     return true;
 }
 
-/* ---- 11.82 Races: reporting --------------------------------------------- */
+/* ---- 11.83 Races: reporting --------------------------------------------- */
 // src/replay/races/report.h
 
 enum { TS__RACES_KEPT = 100000, TS__RACES_OF_LIST = 64 };
@@ -21809,7 +21934,7 @@ static void ts__race_found(ts__shadow *s, const ts__race_span *first,
     pair->free = kind != TS_RACE_USE_AFTER_FREE && kind != TS_RACE_DOUBLE_FREE;
 }
 
-/* ---- 11.83 Races: lifetimes of allocations ------------------------------ */
+/* ---- 11.84 Races: lifetimes of allocations ------------------------------ */
 // src/replay/races/lifetimes.h
 
 static void ts__lifetime_set(ts__shadow *s, uint32_t node, uint32_t span,
@@ -21908,7 +22033,7 @@ static bool ts__shadow_release(ts__shadow *s, uint32_t index)
     return false;
 }
 
-/* ---- 11.84 Races: detection --------------------------------------------- */
+/* ---- 11.85 Races: detection --------------------------------------------- */
 // src/replay/races/detect.h
 
 typedef struct ts__check { // the access being checked
@@ -22080,7 +22205,7 @@ static bool ts__shadow_visit(void *user, uint32_t node, const ts__vclock *in)
     return !s->failed;
 }
 
-/* ---- 11.85 Races: open and close ---------------------------------------- */
+/* ---- 11.86 Races: open and close ---------------------------------------- */
 // src/replay/races/open.h
 
 // Links the actors of each node. Actors without a node, or without memory, are
@@ -22203,7 +22328,7 @@ TS_API ts_text ts_race_side_label(const ts_races *races,
     return text;
 }
 
-/* ---- 11.86 Races: events and their predecessors ------------------------- */
+/* ---- 11.87 Races: events and their predecessors ------------------------- */
 // src/replay/races/predecessors.h
 
 // All memory accesses of one node of the order.
@@ -22345,7 +22470,7 @@ static ts_result ts__races_trace(ts_races *x)
     return result;
 }
 
-/* ---- 11.87 Races: symbolic memory --------------------------------------- */
+/* ---- 11.88 Races: symbolic memory --------------------------------------- */
 // src/replay/races/symbolic.h
 
 // The content of a cell: the bytes of the object `id` from `offset` on.
@@ -22565,7 +22690,7 @@ static uint64_t ts__trial_run(ts__trial *t, const uint32_t *order,
     return digest;
 }
 
-/* ---- 11.88 Races: other orders ------------------------------------------ */
+/* ---- 11.89 Races: other orders ------------------------------------------ */
 // src/replay/races/orders.h
 
 static uint64_t ts__trial_random(ts__trial *t, uint64_t limit)
@@ -22728,7 +22853,7 @@ static bool ts__trial_pairs(ts__trial *t)
     return ok;
 }
 
-/* ---- 11.89 Races: reducing an order ------------------------------------- */
+/* ---- 11.90 Races: reducing an order ------------------------------------- */
 // src/replay/races/reduce_order.h
 
 // Sets `tried` to the first k steps of the order found, followed by all others
@@ -22860,7 +22985,7 @@ static void ts__trial_reduce(ts__trial *t, uint64_t recorded,
     ts__trial_sides(t->races, tried[at + 1], tried[at], result);
 }
 
-/* ---- 11.90 Races: exploring orders -------------------------------------- */
+/* ---- 11.91 Races: exploring orders -------------------------------------- */
 // src/replay/races/explore.h
 
 // Returns the cells of the widest span, the most that a copy can move at once.
@@ -23032,7 +23157,7 @@ TS_API uint32_t ts_races_step_lane(const ts_races *races, uint32_t step)
     return step < races->events.count ? ts__races_event(races, step)->chain : 0;
 }
 
-/* ---- 11.91 Execution: captures ------------------------------------------ */
+/* ---- 11.92 Execution: captures ------------------------------------------ */
 // src/replay/execute/captures.h
 
 TS_API const char *ts_reason_name(uint32_t reason)
@@ -23396,7 +23521,7 @@ TS_API bool ts_reader_image(ts_reader *reader, uint32_t id,
     return there;
 }
 
-/* ---- 11.92 Execution: state --------------------------------------------- */
+/* ---- 11.93 Execution: state --------------------------------------------- */
 // src/replay/execute/state.h
 
 // A range is an allocation of the record and its current memory. Each chunk has
@@ -23661,7 +23786,7 @@ static ts_reason ts__ex_reason(const ts_execution *e, ts_result result)
     return own && own < TS_REASON_LIMIT ? own : reason;
 }
 
-/* ---- 11.93 Execution: code and memory ----------------------------------- */
+/* ---- 11.94 Execution: code and memory ----------------------------------- */
 // src/replay/execute/memory.h
 
 // Finds the bytes of code, if the trace has them. Returns false if there is no
@@ -23924,7 +24049,7 @@ static ts_reason ts__ex_find(ts_execution *e, const ts_capture_region *region,
     return reason;
 }
 
-/* ---- 11.94 Execution: contents ------------------------------------------ */
+/* ---- 11.95 Execution: contents ------------------------------------------ */
 // src/replay/execute/contents.h
 
 /*
@@ -24047,7 +24172,7 @@ static ts_result ts__ex_fill(ts_execution *e, ts_execution_item *item)
     return TS_OK;
 }
 
-/* ---- 11.95 Execution: addresses ----------------------------------------- */
+/* ---- 11.96 Execution: addresses ----------------------------------------- */
 // src/replay/execute/addresses.h
 
 // Whether a range is at another address than in the record. Memory of the host
@@ -24241,7 +24366,7 @@ static bool ts__ex_translate(const ts_execution *e, const ts_capture_node *n,
     return false;
 }
 
-/* ---- 11.96 Execution: comparison ---------------------------------------- */
+/* ---- 11.97 Execution: comparison ---------------------------------------- */
 // src/replay/execute/compare.h
 
 // The layout of elements of a type. Floats have exponent and mantissa bits.
@@ -24571,7 +24696,7 @@ static ts_result ts__ex_check(ts_execution *e, ts_execution_item *item)
     return TS_OK;
 }
 
-/* ---- 11.97 Execution: submitting ---------------------------------------- */
+/* ---- 11.98 Execution: submitting ---------------------------------------- */
 // src/replay/execute/submit.h
 
 // Finds or makes the stream of a track. Returns NULL if out of memory, or if
@@ -24911,7 +25036,7 @@ static ts_result ts__ex_submit(ts_execution *e)
     return result;
 }
 
-/* ---- 11.98 Execution: operations ---------------------------------------- */
+/* ---- 11.99 Execution: operations ---------------------------------------- */
 // src/replay/execute/operations.h
 
 static uint64_t ts__ex_now(void)
@@ -25372,7 +25497,7 @@ TS_API void ts_execution_close(ts_execution *e)
     ts__mem_put(&a, e, sizeof *e);
 }
 
-/* ---- 11.99 Execution: plan of concurrent operations --------------------- */
+/* ---- 11.100 Execution: plan of concurrent operations -------------------- */
 // src/replay/execute/concurrent_plan.h
 
 // Recorded contents of a chunk that no replayed operation produces, put in
@@ -25713,7 +25838,7 @@ static ts_result ts__ex_end_range(ts_execution *e, ts__ex_plan *p,
     return TS_OK;
 }
 
-/* ---- 11.100 Execution: concurrent operations ---------------------------- */
+/* ---- 11.101 Execution: concurrent operations ---------------------------- */
 // src/replay/execute/concurrent.h
 
 // Compares the contents that a patch replaced with the record.
@@ -26002,7 +26127,7 @@ TS_API ts_result ts_execution_run_concurrent(ts_execution *e,
     return result;
 }
 
-/* ---- 11.101 Execution: dependencies between streams --------------------- */
+/* ---- 11.102 Execution: dependencies between streams --------------------- */
 // src/replay/execute/streams.h
 
 /*

@@ -189,6 +189,8 @@ static bool is_function(ts_text text)
 // Metadata keys that tools look for, or whose values only describe a kind.
 static const char *const keys[] = {
     "anonymised",
+    "capture.filter",
+    "capture.kinds",
     "compute_major",
     "compute_minor",
     "cut.added",
@@ -198,6 +200,7 @@ static const char *const keys[] = {
     "cut.kept",
     "cut.left_out",
     "cut.of",
+    "cut.thinned",
     "cut.to_ns",
     "cut.what",
     "import.format",

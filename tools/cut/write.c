@@ -44,10 +44,16 @@ static void describe(const cut_job *job, ts_writer_desc *desc)
     ts_reader_boot(reader, &desc->start_raw_ns, &desc->start_boottime_ns);
 }
 
+// Whether a selection leaves out events within its time.
+static bool is_thinned(const cut_options *w)
+{
+    return w->issued || w->begun || w->zones || w->stream_count ||
+           w->device_count || w->process_count || w->kinds || w->name;
+}
+
 static bool is_all(const cut_options *w)
 {
-    return !w->timed && !w->zones && !w->stream_count && !w->device_count &&
-           !w->process_count && !w->kinds && !w->name;
+    return !w->timed && !is_thinned(w);
 }
 
 // Adds metadata on how the part was made, after that of an earlier cut.
@@ -88,6 +94,8 @@ static void note(const cut_job *job, ts_writer *writer)
     if (to_ns != INT64_MAX) copy_note_number(writer, 0, "cut.to_ns", to_ns);
     if (w->timed && !w->issued && !w->begun)
         copy_note_number(writer, 0, "cut.clip", 1);
+    if (is_thinned(w) && job->counts.left_out)
+        copy_note_number(writer, 0, "cut.thinned", 1);
     if (job->begin_ns != INT64_MIN)
         copy_note_number(writer, 0, "cut.begin_ns", job->begin_ns);
     copy_note_number(writer, 0, "cut.kept", (int64_t)job->counts.kept);

@@ -10,6 +10,7 @@ static bool ts__parts_push(ts_replay *r, uint32_t file, size_t first)
     part->file = file;
     part->local = (uint32_t)(r->parts.count - 1 - first);
     part->process = 0;
+    part->misses = false;
     return true;
 }
 
@@ -51,13 +52,12 @@ static bool ts__parts_add(ts_replay *r, uint32_t file)
            (r->parts.count > first || ts__parts_push(r, file, first));
 }
 
-// Returns the part that a track belongs to. The parents in a hostile file may
-// form a cycle.
-static uint32_t ts__parts_find(const ts_replay *r, uint32_t file,
-                               uint32_t track)
+// Returns the part that a track belongs to; TS_NODE_NONE: not known, or the
+// file was not merged. The parents in a hostile file may form a cycle.
+static uint32_t ts__parts_place(const ts_replay *r, uint32_t file,
+                                uint32_t track)
 {
     const ts_reader *const reader = ts__replay_file(r, file)->reader;
-    const uint32_t first = ((const uint32_t *)r->part_first.data)[file];
     ts_track found = { 0 };
     found.parent = track;
     for (int depth = 0; depth < 16 && found.parent; depth++) {
@@ -66,5 +66,14 @@ static uint32_t ts__parts_find(const ts_replay *r, uint32_t file,
         if (part != TS_NODE_NONE) return part;
         if (!ts_reader_track(reader, found.parent, &found)) break;
     }
-    return first;
+    return TS_NODE_NONE;
+}
+
+// The same, or the first part of the file.
+static uint32_t ts__parts_find(const ts_replay *r, uint32_t file,
+                               uint32_t track)
+{
+    const uint32_t part = ts__parts_place(r, file, track);
+    return part != TS_NODE_NONE ? part
+                                : ((const uint32_t *)r->part_first.data)[file];
 }

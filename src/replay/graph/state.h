@@ -52,6 +52,7 @@ typedef struct ts__rendezvous_member {
 typedef struct ts__trace_part {
     uint32_t file, local; // local: number among the parts of the file
     uint32_t process;     // its first process track; 0: it is the whole file
+    bool misses;          // the records that some of its waits are for
 } ts__trace_part;
 
 // A track of a file that has operations or calls: a stream, thread, ...

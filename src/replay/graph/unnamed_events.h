@@ -41,12 +41,19 @@ static void ts__unnamed_note(ts__builder *b, uint32_t call,
     memcpy(host->noted, device->worked, sizeof host->noted);
 }
 
+// Counts a wait whose record is missing, by the node that waits or its call.
+static void ts__unnamed_missing(ts_replay *r, uint32_t node)
+{
+    r->stats.missing_records++;
+    ts__replay_part(r, ts__replay_part_of(r, node))->misses = true;
+}
+
 static void ts__unnamed_call(ts__builder *b, uint32_t call, uint8_t type)
 {
     ts__lane_state *const host =
         ts__builder_lane(b, ts__replay_lanes(b->replay)[call]);
     host->waits_for_noted |= type == TS__CALL_WAITS;
-    b->replay->stats.missing_records += type == TS__CALL_WAITS;
+    if (type == TS__CALL_WAITS) ts__unnamed_missing(b->replay, call);
     if (type == TS__CALL_RECORDS || !host->records)
         ts__unnamed_note(b, call, host);
     host->records |= type == TS__CALL_RECORDS;
@@ -87,14 +94,14 @@ static void ts__builder_wait_event(ts__builder *b, uint32_t op,
     uint32_t found;
     if (wait->record) {
         found = ts__builder_named(b, wait);
-        r->stats.missing_records += found == TS_NODE_NONE;
+        if (found == TS_NODE_NONE) ts__unnamed_missing(r, op);
     } else if (wait->id && !ts__builder_is_unnamed(b, op)) {
         found = ts__rmap_get(ts__builder_events(b, op), wait->id);
-        r->stats.missing_records += found == TS_NODE_NONE && r->windowed;
+        if (found == TS_NODE_NONE && r->windowed) ts__unnamed_missing(r, op);
         r->stats.never_recorded += found == TS_NODE_NONE && !r->windowed;
     } else { // its event may have been recorded: unknown
         found = TS_NODE_NONE;
-        r->stats.missing_records++;
+        ts__unnamed_missing(r, op);
         if (kind == TS_EDGE_EVENT) ts__unnamed_wait(b, op);
     }
     if (found == TS_NODE_NONE) return;

@@ -51,10 +51,11 @@ typedef enum ts_state {
                     time from the start of the gap to the call.
     UNEXPLAINED     There is no culprit; or the same, but the record does not
                     prove that X was ready: its call or enqueue time is not
-                    known, an edge on the way is inferred, records were lost,
-                    or waits are not recorded. They are if the trace has event
-                    waits or dependencies, and the records of all waits, or if
-                    the device has a single stream.
+                    known, an edge on the way is inferred, records were lost
+                    or left out by choice, or waits are not recorded. They are
+                    if the trace has event waits or dependencies, and the
+                    records of all waits, or if the device has a single stream.
+                    In a merged trace that holds for the part of the device.
     X's own call takes the place of work that was done before the call began, or
     that was done too long ago if the call was not.
     If the culprit is the call that launched X:

@@ -8,27 +8,6 @@ static bool ts__tl_is_slow(const ts__tl_device *d, const ts_gap *gap,
     return ready < gap->end_ns && gap->end_ns - ready > d->slow_ns;
 }
 
-// Whether the trace of a device records what its work waits for.
-static bool ts__tl_records_waits(const ts_timeline *t, const ts__tl_device *d)
-{
-    const ts_timeline_figures *const f = &d->figures;
-    const ts_reader *const reader = ts__replay_file(t->replay, f->file)->reader;
-    const ts_info *const info = ts_reader_info(reader);
-    if (info->lost || t->replay->stats.missing_records) return false;
-    if (info->counts[TS_EVENT_EVENT_WAIT] || info->counts[TS_EVENT_DEPENDENCY])
-        return true;
-    size_t streams = 0;
-    ts_track stream, above;
-    for (size_t i = 0; ts_reader_track_at(reader, i, &stream); i++) {
-        above = stream;
-        for (int n = 0; n < 8 && above.id != f->track &&
-                        ts_reader_track(reader, above.parent, &above);)
-            n++;
-        streams += stream.type == TS_TRACK_STREAM && above.id == f->track;
-    }
-    return f->track && streams == 1;
-}
-
 // Returns the cause of a gap whose operation began long after all that it is
 // known to have waited for.
 static ts_idle ts__tl_cause_late(const ts_timeline *t, const ts__tl_device *d,

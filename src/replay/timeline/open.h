@@ -61,9 +61,11 @@ static ts_result ts__tl_devices(ts_timeline *t)
                           t->order.count))
         return TS_ERR_MEMORY;
     for (size_t i = 0; i < t->devices.count; i++) {
-        ts__tl_device *const d = ts__tl_device_at(t, i);
         if (!ts__tl_sweep_device(t, i)) return TS_ERR_MEMORY;
-        d->records_waits = d->gap_count && ts__tl_records_waits(t, d);
+    }
+    if (!ts__tl_find_evidence(t)) return TS_ERR_MEMORY;
+    for (size_t i = 0; i < t->devices.count; i++) {
+        ts__tl_device *const d = ts__tl_device_at(t, i);
         for (size_t k = 0; k < d->gap_count; k++)
             ts__tl_charge(t, d, (ts_gap *)t->gaps.data + d->gap_first + k);
         if (!t->reach && !ts__tl_adds_up(&d->figures)) return TS_ERR_CORRUPT;
@@ -132,14 +134,14 @@ TS_API void ts_timeline_close(ts_timeline *timeline)
     const ts_allocator a = timeline->allocator;
     for (size_t i = 0; i < timeline->devices.count; i++)
         ts__rvec_close(&a, &ts__tl_device_at(timeline, i)->concurrency);
-    ts__rvec *const vecs[] = { &timeline->begin,       &timeline->finish,
-                               &timeline->bindings,    &timeline->roots,
-                               &timeline->held,        &timeline->order,
-                               &timeline->by_device,   &timeline->issues,
-                               &timeline->by_lane,     &timeline->lane_first,
-                               &timeline->devices,     &timeline->gaps,
-                               &timeline->blocks[0],   &timeline->blocks[1],
-                               &timeline->lane_issues, &timeline->lane_kinds };
+    ts__rvec *const vecs[] = {
+        &timeline->begin,       &timeline->finish,    &timeline->bindings,
+        &timeline->roots,       &timeline->held,      &timeline->order,
+        &timeline->by_device,   &timeline->issues,    &timeline->by_lane,
+        &timeline->lane_first,  &timeline->devices,   &timeline->gaps,
+        &timeline->blocks[0],   &timeline->blocks[1], &timeline->evidence,
+        &timeline->lane_issues, &timeline->lane_kinds
+    };
     for (size_t i = 0; i < sizeof vecs / sizeof vecs[0]; i++)
         ts__rvec_close(&a, vecs[i]);
     a.resize(a.user, timeline, sizeof *timeline, 0);

@@ -5,6 +5,7 @@ typedef struct ts__tl_device {
     int64_t slow_ns;    // work that begins later than this had another cause
     int64_t launch_ns;  // median launch latency; 0: unknown
     bool records_waits; // see TS_IDLE_LATE_START
+    uint32_t streams;   // number of its stream tracks
     uint32_t first;     // index of its first operation in ts_timeline.by_device
     int64_t start_ns, end_ns; // span of its work; equal: it has none
     // Begin of its first work in the window of an overview; TS__NO_TIME: none.
@@ -68,6 +69,7 @@ struct ts_timeline {
     ts__rvec lane_first;
     ts__rvec devices;            // ts__tl_device
     ts__rvec gaps;               // ts_gap, by device
+    ts__rvec evidence;           // ts__tl_evidence of each part of the replay
     ts__rvec blocks[TS__BLOCKS]; // ts__tl_block, by thread
     int64_t end_ns;              // end of the last operation
     ts_timeline_figures total;

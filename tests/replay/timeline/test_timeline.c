@@ -243,6 +243,72 @@ UNIT_TEST(a_device_of_one_stream_has_no_other_to_wait_for)
     assert_int_equal(TS_IDLE_UNEXPLAINED, cause_with_streams(1, true));
 }
 
+// Adds a process track of a merged trace, of the part with this number.
+static void add_part(fixture *work, uint32_t track, uint64_t number)
+{
+    const uint64_t values[] = { 950, TS_VALUE_INT, number };
+    forge_begin(&work->f, FORGE_TRACKS);
+    add_track(&work->f, track, TS_TRACK_PROCESS, 0, track, 0);
+    forge_end(&work->f);
+    forge_begin(&work->f, FORGE_METADATA);
+    forge_numbers(&work->f, track, 2, 3, values);
+    forge_end(&work->f);
+}
+
+// The second kernel begins late on a device of two streams, in one of two
+// merged traces. waits, loses: the track with an event wait and with a loss; 0:
+// none.
+enum { OWN = 600, SECOND, OWN_DEVICE, OTHER_DEVICE, OWN_STREAM = 610 };
+enum { OTHER_STREAM = 620 };
+static ts_idle cause_in_part(uint32_t waits, uint32_t loses)
+{
+    const op ops[] = {
+        { K, OWN_STREAM, 1, 2, 0, 0, 0, 0, HOST },
+        { K, OWN_STREAM, 30003, 30010, 1, 0, 0, 0, HOST },
+        { K, OTHER_STREAM, 1, 2, 0, 0, 0, 0, HOST },
+        { R, waits, 3, 3, 1, 0, 7, 0, HOST },
+        { W, waits, 3, 3, 1, 0, 7, 0, HOST },
+    };
+    fixture work;
+    ts_gap gap;
+    work_begin(&work, 0);
+    forge_name(&work.f, 950, "merge.part");
+    add_part(&work, OWN, 0);
+    add_part(&work, SECOND, 1);
+    forge_begin(&work.f, FORGE_TRACKS);
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint32_t device = OWN_DEVICE + i;
+        add_track(&work.f, device, TS_TRACK_DEVICE, OWN + i, 9, 0);
+        for (uint32_t k = 0; k < 2; k++)
+            add_track(&work.f, OWN_STREAM + 10 * i + k, TS_TRACK_STREAM, device,
+                      k, 0);
+    }
+    forge_end(&work.f);
+    if (loses) {
+        const uint64_t values[] = { TS_LOSS_RING_FULL, 0, 7, 100, 200, 0 };
+        forge_begin(&work.f, FORGE_LOSS);
+        forge_numbers(&work.f, loses, 2, 6, values);
+        forge_end(&work.f);
+    }
+    work_add(&work, ops, waits ? 5 : 3, NULL, 0, 0);
+    work_open(&work, NULL);
+    timeline x = timeline_of(work);
+    assert_true(ts_timeline_gap(x.timeline, 0, 0, &gap));
+    assert_int_equal(30003, gap.end_ns);
+    timeline_close(&x);
+    return gap.cause;
+}
+
+UNIT_TEST(each_trace_of_a_merged_one_proves_its_own_gaps)
+{
+    assert_int_equal(TS_IDLE_UNEXPLAINED, cause_in_part(0, 0));
+    assert_int_equal(TS_IDLE_UNEXPLAINED, cause_in_part(OTHER_STREAM, 0));
+    assert_int_equal(TS_IDLE_LATE_START, cause_in_part(OWN_STREAM + 1, 0));
+    assert_int_equal(TS_IDLE_LATE_START, cause_in_part(OWN_STREAM + 1, SECOND));
+    assert_int_equal(TS_IDLE_UNEXPLAINED,
+                     cause_in_part(OWN_STREAM + 1, OWN_DEVICE));
+}
+
 UNIT_TEST(a_wait_without_its_record_may_have_been_the_cause)
 {
     const op ops[] = {
