@@ -1,13 +1,14 @@
 # TraceSmith. `make help` lists the targets. The variables to set are PREFIX,
 # LIBDIR (a folder of PREFIX), DESTDIR, CFLAGS (LIB_CFLAGS are added for the
-# library), LDFLAGS and OUT. New files are found by their names. -g1 gives stack
-# traces line numbers; full debug information would take a quarter of the
-# compiler's time.
+# library), LDFLAGS (PROGRAM_LDFLAGS are added for programs) and OUT. New files
+# are found by their names. -g1 gives stack traces line numbers; full debug
+# information would take a quarter of the compiler's time.
 PREFIX = /usr/local
 LIBDIR = lib
 DESTDIR =
 CFLAGS = -O2 -g1
 LDFLAGS =
+PROGRAM_LDFLAGS =
 OUT = build
 
 # The two headers are made from the sections in src/. The build includes copies
@@ -312,11 +313,13 @@ $(OUT)/tests/%: private WARNINGS += -Wno-unused-parameter
 $(OUT)/tests/%: LIBS += -lcmocka
 $(OUT)/tests/%: tests/%.cpp $(LIB)
 	@mkdir -p $(@D)
-	$(COMPILE_CXX) -MT $@ $(LDFLAGS) $< $(LIB) -o $@ $(LIBS)
+	$(COMPILE_CXX) -MT $@ $(LDFLAGS) $(PROGRAM_LDFLAGS) $< \
+	    $(LIB) -o $@ $(LIBS)
 $(WITH_MODULES): $(ROOM_LIBS)
 $(OUT)/%: %.c $(LIB)
 	@mkdir -p $(@D)
-	$(COMPILE) -MT $@ $(LDFLAGS) $< $(LINK) -o $@ $(LIBS)
+	$(COMPILE) -MT $@ $(LDFLAGS) $(PROGRAM_LDFLAGS) $< \
+	    $(LINK) -o $@ $(LIBS)
 	$(TELL)
 -include $(shell find $(OUT) -maxdepth 6 -type f -name '*.d' 2>/dev/null)
 

@@ -105,11 +105,12 @@ check_later() {
 
 # Makes targets; goes on after an error, so that one run shows all of them. Of
 # two that build in one folder one waits for the other. Hundreds of programs are
-# linked, in half the time where binutils has gold.
+# linked, in half the time where binutils has gold, which would show more of a
+# shared library than it should.
 check_build() {
     local LIMIT label folder word linker
     linker=
-    ! command -v ld.gold >/dev/null || linker=LDFLAGS=-fuse-ld=gold
+    ! command -v ld.gold >/dev/null || linker=PROGRAM_LDFLAGS=-fuse-ld=gold
     LIMIT=900
     label=$1
     shift

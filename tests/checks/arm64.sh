@@ -50,7 +50,8 @@ programs=$(test_programs | sed 's,^,build/arm64/,')
 flags="-O0 -fno-ivopts -Werror -isystem $PWD/$root/usr/include"
 check_build "arm64: build" OUT=build/arm64 CC=aarch64-linux-gnu-gcc \
     CXX=aarch64-linux-gnu-g++ AR=aarch64-linux-gnu-ar CFLAGS="$flags" \
-    LDFLAGS="-L$PWD/$root/usr/lib/aarch64-linux-gnu" LIB_CFLAGS=-O1 \
+    LDFLAGS="-L$PWD/$root/usr/lib/aarch64-linux-gnu" PROGRAM_LDFLAGS= \
+    LIB_CFLAGS=-O1 \
     HAVE_ZSTD=yes HAVE_ZLIB=yes HAVE_YAJL=yes HAVE_SQLITE=yes HAVE_XXHASH=yes \
     HAVE_EDIT= HAVE_DW= HAVE_ARCHIVE= HAVE_DEFLATE= HAVE_IBERTY= \
     HAVE_MICROHTTPD= HAVE_BABELTRACE= HAVE_OTF2= \
