@@ -140,7 +140,7 @@ fn the_timeline_of_devices_adds_up() -> Tested {
     for (at, device) in devices.iter().enumerate() {
         let span = device.end_ns - device.start_ns;
         assert_eq!(device.busy_ns + device.idle_ns, span);
-        let mut by_cause = [0; 8];
+        let mut by_cause = device.cause_ns.map(|_| 0);
         for gap in timeline.gaps(at) {
             by_cause[gap.cause.0 as usize] += gap.end_ns - gap.start_ns;
         }
