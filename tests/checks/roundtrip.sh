@@ -61,6 +61,9 @@ if build/ts-export -o $folder/none.otf2 tests/cli/view.sbt 2>&1 |
 else
     roundtrip otf2 .otf2 $folder/job.json
     roundtrip otf2 .otf2 tests/tools/import/otf2/rounds
+    check "roundtrip: otf2 says what it does not know" sh -c '
+        build/ts-export -o $0/future.otf2 tests/cli/future.sbt 2>$0/said &&
+            grep "2 events of a later format version are not" $0/said' $folder
     for trace in kineto/b200_eager_pdl.json.gz nsys/h100_2gpu_1s.sqlite \
         rocm/mytrace.rpd.gz; do
         if test -e "$data/$trace"; then

@@ -203,6 +203,25 @@ static bool has_operations(const ts_info *info)
     return false;
 }
 
+// Says what the output lacks. False: the trace was damaged.
+static bool says_all(const export_call *e)
+{
+    if (e->trace.info->unknown_events)
+        cli_error(&tool, e->desc->path, "%s not in the output",
+                  cli_counted(e->trace.info->unknown_events,
+                              "event of a later format version is",
+                              "events of a later format version are")
+                      .s);
+    api_report_left_out(&tool, e->desc, e->request.format, e->slices.left_out);
+    const size_t damage =
+        cli_trace_damage(&e->trace, &tool, e->desc->path, e->damaged);
+    if (e->result == TS_OK && !damage) return true;
+    const ts_result why = e->result != TS_OK ? e->result : TS_ERR_CORRUPT;
+    return cli_fail(&tool, why, e->desc->path,
+                    "%s; the output contains everything else",
+                    ts_result_text(why));
+}
+
 static bool export_slices(export_call *e)
 {
     export_packing packing = e->request.packing;
@@ -232,20 +251,7 @@ static bool export_slices(export_call *e)
     e->counts->edges = e->slices.edges;
     for (size_t i = 0; i < TS_EVENT_LIMIT && e->slices.nodes; i++)
         e->counts->left_out += e->slices.left_out[i];
-    if (e->trace.info->unknown_events)
-        cli_error(&tool, e->desc->path, "%s not in the output",
-                  cli_counted(e->trace.info->unknown_events,
-                              "event of a later format version is",
-                              "events of a later format version are")
-                      .s);
-    api_report_left_out(&tool, e->desc, e->request.format, e->slices.left_out);
-    const size_t damage =
-        cli_trace_damage(&e->trace, &tool, e->desc->path, e->damaged);
-    if (e->result == TS_OK && !damage) return true;
-    const ts_result why = e->result != TS_OK ? e->result : TS_ERR_CORRUPT;
-    return cli_fail(&tool, why, e->desc->path,
-                    "%s; the output contains everything else",
-                    ts_result_text(why));
+    return says_all(e);
 }
 
 /* ---- An archive ---------------------------------------------------------- */
@@ -325,14 +331,7 @@ static bool export_archive(export_call *e)
         return cli_fail(&tool, TS_ERR_IO, path,
                         "the archive cannot be written, or not to its end");
     count_archive(e);
-    api_report_left_out(&tool, e->desc, e->request.format, e->slices.left_out);
-    const size_t damage =
-        cli_trace_damage(&e->trace, &tool, e->desc->path, e->damaged);
-    if (e->result == TS_OK && !damage) return true;
-    const ts_result why = e->result != TS_OK ? e->result : TS_ERR_CORRUPT;
-    return cli_fail(&tool, why, e->desc->path,
-                    "%s; the output contains everything else",
-                    ts_result_text(why));
+    return says_all(e);
 }
 
 /* ---- The call ------------------------------------------------------------ */
