@@ -167,14 +167,17 @@ examples: $(EXAMPLES) ## build the programs of examples/
 tests: $(TESTS) ## build the test programs without running them
 benches: $(BENCHES) ## build the benchmarks without running them
 
+BUILD_DEMO = $(MAKE) -s --no-print-directory PROGRESS=1 \
+    $(if $(filter -j%,$(MAKEFLAGS)),,-j$(CORES))
 demo: export NEXT = $(NEXT_STEPS)
 demo: ## record an example, show it, export it, replay it, make a page of it
 	@tests/deps.sh build
-	@printf 'Building with %s at once, half a minute on two:' $(CORES)
-	@$(MAKE) -s --no-print-directory PROGRESS=1 \
-	    $(if $(filter -j%,$(MAKEFLAGS)),,-j$(CORES)) $(DEMO) && echo .
+	@printf 'Building the first tools, with %s at once:' $(CORES)
+	@$(BUILD_DEMO) $(OUT)/ts-view $(OUT)/examples/pipeline && echo .
 	$(OUT)/examples/pipeline -o $(OUT)/trace.sbt
 	$(OUT)/ts-view $(OUT)/trace.sbt
+	@printf 'Building what exports, replays and explains:'
+	@$(BUILD_DEMO) $(DEMO) && echo .
 	$(OUT)/ts-export $(OUT)/trace.sbt -o $(OUT)/trace.perfetto-trace
 	$(OUT)/ts-replay $(OUT)/trace.sbt --stream 2
 	$(OUT)/ts-studio $(OUT)/trace.sbt -o $(OUT)/trace.html
